@@ -56,7 +56,8 @@ func TestGraphAttack(t *testing.T) {
 				case "503", "504": // 504: not within a minute, on a machine that has other work
 					refused.Add(1)
 				default:
-					t.Errorf("%s", head)
+					rest, _ := io.ReadAll(io.LimitReader(c, 1000))
+					t.Errorf("%s%s", head, rest)
 				}
 				for range 5 {
 					if _, err := c.Read(head[:1]); err != nil {

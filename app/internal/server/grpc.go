@@ -159,7 +159,8 @@ func (s *Server) answered(ctx context.Context, method string, began time.Time, e
 
 // StatusOf returns an error as a gRPC status that is never UNKNOWN, which agents treat as
 // a broken connection and retry forever. Errors without a status become CANCELLED or
-// DEADLINE_EXCEEDED if the call's context ended, otherwise INTERNAL.
+// DEADLINE_EXCEEDED if the call's context ended, UNAVAILABLE with a pause if a budget is used
+// up, otherwise INTERNAL.
 func StatusOf(err error) error {
 	if err == nil {
 		return nil
@@ -170,6 +171,8 @@ func StatusOf(err error) error {
 	switch {
 	case errors.As(err, new(*cost.Exceeded)): // not ResourceExhausted, which clients send again
 		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, ErrBusy):
+		return TryLater(codes.Unavailable, err.Error(), busyPause)
 	case errors.Is(err, context.Canceled):
 		return status.Error(codes.Canceled, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):

@@ -3,6 +3,7 @@ package connect
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -162,5 +163,14 @@ func TestEveryCode(t *testing.T) {
 		if o := outcomes[c]; o.status < 400 || o.name == "" || http.StatusText(o.status) == "" && o.status != 499 {
 			t.Errorf("%s: %+v", c, o)
 		}
+	}
+}
+
+// TestBusy: a query without memory is told when to try again; it is no fault of the server.
+func TestBusy(t *testing.T) {
+	w := httptest.NewRecorder()
+	WriteError(w, httptest.NewRequest(http.MethodGet, "/", nil), fmt.Errorf("a graph: %w", server.ErrBusy))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "5" || !strings.Contains(w.Body.String(), `"unavailable"`) {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 }

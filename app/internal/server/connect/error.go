@@ -44,7 +44,8 @@ func HTTPStatus(c codes.Code) int { return outcomes[c].status }
 // WriteError answers a request with an error of a method: a status and
 // `{"code": …, "message": …}`. Where the client may try again, it says when.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	st := status.Convert(server.StatusOf(err))
+	err = server.StatusOf(err)
+	st := status.Convert(err)
 	o := outcomes[st.Code()]
 	if o.status == http.StatusServiceUnavailable || o.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(server.RetryAfter(err)/time.Second))))
