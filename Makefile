@@ -63,7 +63,7 @@ lint: ## gofmt, vet, staticcheck
 
 # The tests of a server under attack wait for two minutes: they begin first, beside two others.
 test: build ## all tests that need only Go and a C++ compiler
-	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off -p 3 ./test/server ./...
+	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off -p 3 -timeout 30m ./test/server ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
 spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv, Java 17, Maven)
@@ -77,7 +77,7 @@ spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, w
 # attack wait: three packages at once keep two processors busy.
 RACE = ./profile ./calltree ./calltree/diff ./traceprof ./internal/groupcommit ./format ./format/goroutine ./ingest ./continuous/intake ./continuous/merged ./store/mem ./query/document ./query/judge ./app/internal/client ./app/internal/server ./app/internal/server/api ./app/internal/server/connect ./app/internal/server/fleet ./app/internal/server/otlp ./app/internal/server/pushes ./app/internal/server/pushes/functions ./app/internal/server/pyroscope ./app/internal/server/receiver ./app/internal/server/skywalking ./app/internal/server/skywalking/graphql ./app/internal/server/skywalking/graphql/exec ./app/internal/server/skywalking/kafka ./app/internal/server/upkeep
 race: ## the packages in which goroutines meet under the race detector
-	$(GO) test -vet=off -race -p 3 -skip '$(SEQUENTIAL)' $(RACE)
+	$(GO) test -vet=off -race -p 3 -timeout 30m -skip '$(SEQUENTIAL)' $(RACE)
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
