@@ -147,7 +147,8 @@ func TestSelectorAttack(t *testing.T) {
 	}
 	underAttack(t, p, append([]request{push("honest")}, honest...), func(*http.Client) {
 		for _, answer := range attack(4) {
-			counted := strings.HasPrefix(answer, "400 ") && strings.Contains(answer, "steps of the patterns") && strings.Contains(answer, "--max-steps")
+			counted := strings.HasPrefix(answer, "400 ") && strings.Contains(answer, "steps of the patterns") &&
+				strings.Contains(answer, "--max-steps")
 			slow := strings.HasPrefix(answer, "504 ") // the steps take more than a minute on a machine that has other work
 			if !counted && !slow {
 				t.Errorf("an expensive pattern: %s", answer)

@@ -301,7 +301,8 @@ func (s *soak) report(figures []*figure) {
 		t.Fatal(err)
 	}
 	t.Logf("%v; %d kills, ready again within %v, %v of processor time; %d full disks; memory: at most %d MB, without faults %d MB, at the end %d MB; file %d MB",
-		s.lasted.Round(time.Millisecond), s.kills, s.slowest.Round(time.Millisecond), s.work, s.fills, s.peak(0, 1), second, last, info.Size()>>20)
+		s.lasted.Round(time.Millisecond), s.kills, s.slowest.Round(time.Millisecond), s.work, s.fills,
+		s.peak(0, 1), second, last, info.Size()>>20)
 	const most = 2000
 	if peak := s.peak(0, 1); peak > most {
 		t.Errorf("memory: %d MB", peak)
