@@ -34,20 +34,20 @@ func Sniff(prefix []byte) bool {
 	return bytes.HasPrefix(prefix, []byte("# austin: ")) || bytes.HasPrefix(prefix, []byte(magic)) && len(prefix) > 4 && prefix[4] == metadata
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	p.Profiler = Name
-	f := file{p: p, rec: stacktext.NewRecorder(p), depth: l.Depth, mode: "wall", tables: map[string]*stacktext.Table{}}
+func read(t *stacktext.Reading) error {
+	t.Profile.Profiler = Name
+	f := file{Reading: t, mode: "wall", tables: map[string]*stacktext.Table{}}
 	for _, name := range []string{profile.Wall, profile.CPU, memory} {
-		f.tables[name] = stacktext.NewTable(l)
+		f.tables[name] = stacktext.NewTable(t.Limits)
 	}
-	first, r, err := stacktext.Peek(r)
+	first, r, err := stacktext.Peek(t.In)
 	if err != nil {
 		return err
 	}
 	if first == magic[0] {
-		err = f.readMojo(r, l)
+		err = f.readMojo(r)
 	} else {
-		err = f.readText(m, r, l)
+		err = f.readText(r)
 	}
 	if err != nil {
 		return err
@@ -62,9 +62,7 @@ const memory = "memory"
 
 // file is one file.
 type file struct {
-	p      *profile.Profile
-	rec    *stacktext.Recorder
-	depth  int // limit
+	*stacktext.Reading
 	mode   string
 	tables map[string]*stacktext.Table
 }
@@ -88,15 +86,15 @@ func (f *file) meta(key, value string) {
 	}
 	switch key {
 	case "austin":
-		f.p.ProfilerVersion = value
+		f.Profile.ProfilerVersion = value
 	case "interval":
-		f.p.Interval = micros()
+		f.Profile.Interval = micros()
 	case "duration":
-		f.p.Duration = micros()
+		f.Profile.Duration = micros()
 	case "mode":
 		f.mode = value
 	case "python":
-		f.p.Comments = append(f.p.Comments, "Python "+value)
+		f.Profile.Comments = append(f.Profile.Comments, "Python "+value)
 	}
 }
 
@@ -105,9 +103,9 @@ func (f *file) add(s sample) bool {
 	row := stacktext.Row{Stack: s.stack, Thread: s.thread}
 	switch {
 	case s.gc:
-		row.State = f.rec.State([]byte("gc"))
+		row.State = f.State([]byte("gc"))
 	case s.idle:
-		row.State = f.rec.State([]byte("idle"))
+		row.State = f.State([]byte("idle"))
 	}
 	put := func(name string, v int64) bool {
 		row.Value = v
@@ -141,9 +139,9 @@ func (f *file) fill() {
 		if name == memory {
 			t.Unit = "bytes"
 		}
-		f.p.Tables = append(f.p.Tables, f.tables[name].Samples(t, false, 0))
+		f.Profile.Tables = append(f.Profile.Tables, f.tables[name].Samples(t, false, 0))
 	}
-	f.p.CountLost()
+	f.Profile.CountLost()
 }
 
 // thread interns a thread by the ids of its process, interpreter and itself.
@@ -151,7 +149,7 @@ func (f *file) thread(process, id []byte) profile.ThreadID {
 	if main, ok := bytes.CutPrefix(id, []byte("0:")); ok {
 		id = main // of the main interpreter
 	}
-	return f.rec.Thread(process, nil, id)
+	return f.Thread(process, nil, id)
 }
 
 // frame interns a frame.
@@ -160,16 +158,13 @@ func (f *file) frame(file, function string, line, column int32) profile.FrameID 
 	if fn.Name == "" {
 		fn.Name = profile.NoName
 	}
-	return f.p.Symbols.Frame(profile.Frame{Function: f.p.Symbols.Function(fn), Line: line, Column: column})
+	return f.Profile.Symbols.Frame(profile.Frame{Function: f.Profile.Symbols.Function(fn), Line: line, Column: column})
 }
 
 // readText reads a file of text.
-func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) error {
-	in := &m.Lines
-	in.Reset(r, l.Line)
-	var frames []profile.FrameID
-	for in.Next() {
-		line := in.Text()
+func (f *file) readText(r io.Reader) error {
+	for f.Reset(r, f.Limits.Line); f.Next(); {
+		line := f.Text()
 		switch {
 		case len(line) == 0:
 			continue
@@ -182,17 +177,17 @@ func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) erro
 		at := bytes.LastIndexByte(line, ' ')
 		process, rest, ok := bytes.Cut(line[:max(at, 0)], []byte(";"))
 		if !ok || len(process) < 2 || process[0] != 'P' {
-			return in.Malformed("no sample of a process: %.60q", line)
+			return f.Malformed("no sample of a process: %.60q", line)
 		}
 		id, rest, _ := bytes.Cut(rest, []byte(";"))
 		if len(id) < 2 || id[0] != 'T' {
-			return in.Malformed("no sample of a thread: %.60q", line)
+			return f.Malformed("no sample of a thread: %.60q", line)
 		}
 		s := sample{thread: f.thread(process[1:], id[1:])}
 		if !f.metrics(&s, string(line[at+1:])) {
-			return in.Malformed("%q is no value of mode %s", line[at+1:], f.mode)
+			return f.Malformed("%q is no value of mode %s", line[at+1:], f.mode)
 		}
-		frames = frames[:0]
+		f.Frames = f.Frames[:0]
 		for len(rest) > 0 {
 			i := bytes.LastIndexByte(rest, ';')
 			text := rest[i+1:]
@@ -201,20 +196,15 @@ func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) erro
 				s.gc = true
 				continue
 			}
-			fr, ok := m.Frames.Find(text)
-			if !ok {
-				fr = f.textFrame(text)
-				m.Frames.Add(text, fr)
-			}
-			if frames = append(frames, fr); len(frames) > f.depth {
-				return in.At(profile.TooDeep(f.depth))
+			if err := f.PushText(text, func() profile.FrameID { return f.textFrame(text) }); err != nil {
+				return err
 			}
 		}
-		if s.stack = f.rec.Stack(frames); !f.add(s) {
-			return in.Malformed("the values add up to more than 63 bits")
+		if s.stack = f.Stack(f.Frames); !f.add(s) {
+			return stacktext.ErrSum
 		}
 	}
-	return in.Err()
+	return nil
 }
 
 // metrics reads the values of a sample.

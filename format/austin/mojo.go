@@ -54,8 +54,8 @@ type mojo struct {
 // key is what a process calls a string or a frame.
 type key struct{ process, number int64 }
 
-func (f *file) readMojo(r io.Reader, l profile.Limits) error {
-	m := mojo{file: f, in: bufio.NewReader(r), limit: l.Line, strings: map[key]string{}, known: map[key]profile.FrameID{}}
+func (f *file) readMojo(r io.Reader) error {
+	m := mojo{file: f, in: bufio.NewReader(r), limit: f.Limits.Line, strings: map[key]string{}, known: map[key]profile.FrameID{}}
 	for range magic {
 		m.byte()
 	}
@@ -123,8 +123,8 @@ func (m *mojo) event(event byte) {
 		m.push(fr)
 	case frameKernel:
 		if name := m.text(); m.err == nil {
-			fn := m.p.Symbols.Function(profile.Function{Name: name, Kind: profile.KindKernel})
-			m.push(m.p.Symbols.Frame(profile.Frame{Function: fn}))
+			fn := m.Profile.Symbols.Function(profile.Function{Name: name, Kind: profile.KindKernel})
+			m.push(m.Profile.Symbols.Frame(profile.Frame{Function: fn}))
 		}
 	case gcEvent:
 		m.sample.gc = true
@@ -156,8 +156,8 @@ func (m *mojo) push(fr profile.FrameID) {
 	case m.err != nil:
 	case !m.open:
 		m.malformed("a frame without a sample")
-	case len(m.frames) == m.depth:
-		m.fail(profile.TooDeep(m.depth), "")
+	case len(m.frames) == m.Limits.Depth:
+		m.fail(profile.TooDeep(m.Limits.Depth), "")
 	default:
 		m.frames = append(m.frames, fr)
 	}
@@ -170,7 +170,7 @@ func (m *mojo) finish() {
 	}
 	m.open = false
 	slices.Reverse(m.frames)
-	if m.sample.stack = m.rec.Stack(m.frames); !m.add(m.sample) {
+	if m.sample.stack = m.Stack(m.frames); !m.add(m.sample) {
 		m.malformed("the values add up to more than 63 bits")
 	}
 }

@@ -113,10 +113,9 @@ type text struct {
 	path         []profile.StackID
 }
 
-func readText(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	in := &m.Lines
-	in.Reset(r, l.Line)
-	t := text{costs: newCosts(p, l), in: in}
+func readText(in *stacktext.Reading) error {
+	p, l := in.Profile, in.Limits
+	t := text{costs: newCosts(p, l), in: in.Lines}
 	for in.Next() {
 		line := strings.TrimRight(stacktext.Clean(in.Text()), " \t")
 		var err error
@@ -134,9 +133,6 @@ func readText(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 		if err != nil {
 			return err
 		}
-	}
-	if err := in.Err(); err != nil {
-		return err
 	}
 	if t.module == 0 {
 		return t.in.Malformed("no tree of cost centres")

@@ -108,10 +108,10 @@ func (t *reader) counts(k kind) error {
 	types, byDefault := k.types()
 	c := &counter{reader: t, kind: k, gigahertz: 1, period: 1, tables: make([]*stacktext.Table, len(types))}
 	for i := range c.tables {
-		c.tables[i] = stacktext.NewTable(t.limits)
+		c.tables[i] = stacktext.NewTable(t.Limits)
 	}
-	for t.in.Next() {
-		text := t.in.Text()
+	for t.Next() {
+		text := t.Text()
 		if isMap(text) {
 			break // the libraries of a C++ program follow
 		}
@@ -119,11 +119,8 @@ func (t *reader) counts(k kind) error {
 			return err
 		}
 	}
-	for t.in.Next() {
+	for t.Next() {
 		// To the end, where decompressors report damage.
-	}
-	if err := t.in.Err(); err != nil {
-		return err
 	}
 	if err := c.end(); err != nil {
 		return err
@@ -157,7 +154,7 @@ func (c *counter) line(text []byte) error {
 		if again.name == c.kind.name && again.rate == c.kind.rate {
 			return nil // the same profile of another moment, or of another process
 		}
-		return c.place(fmt.Errorf("%w: the text holds profiles of two kinds, %s and %s", profile.ErrUnsupported, c.kind.name, again.name))
+		return fmt.Errorf("%w: the text holds profiles of two kinds, %s and %s", profile.ErrUnsupported, c.kind.name, again.name)
 	}
 	if i := bytes.IndexByte(text, '@'); i >= 0 {
 		return c.record(text[:i], text[i+1:])
@@ -167,7 +164,7 @@ func (c *counter) line(text []byte) error {
 			return c.attribute(string(bytes.Trim(key, " ")), bytes.Trim(value, " "))
 		}
 	}
-	return c.place(profile.Malformed("not a record of a %s profile", c.kind.name))
+	return profile.Malformed("not a record of a %s profile", c.kind.name)
 }
 
 // attribute reads `cycles/second=2100000000`. Of `sampling period` there are two
@@ -179,7 +176,7 @@ func (c *counter) attribute(key string, value []byte) error {
 	case key != "cycles/second" && key != "sampling period":
 		return nil
 	case !ok:
-		return c.place(profile.Malformed("%s is not a number", key))
+		return profile.Malformed("%s is not a number", key)
 	case key == "cycles/second" && n > 0:
 		c.gigahertz = float64(n) / 1e9
 	case key == "sampling period" && c.kind.name == "contention":
@@ -209,11 +206,11 @@ func (c *counter) record(numbers, addresses []byte) error {
 		n++
 	}
 	if n != want {
-		return c.place(profile.Malformed("not %d numbers before the @", want))
+		return profile.Malformed("not %d numbers before the @", want)
 	}
 	c.open = true
 	c.addresses = append(c.addresses[:0], addresses...)
-	c.frames = c.frames[:0]
+	c.Frames = c.Frames[:0]
 	c.labels.Reset()
 	switch c.kind.form {
 	case countForm:
@@ -249,18 +246,14 @@ func (c *counter) frame(text []byte) error {
 func (c *counter) addAddress(text []byte) error {
 	address, ok := stacktext.Hex(text)
 	if !ok {
-		return c.place(profile.Malformed("not an address"))
+		return profile.Malformed("not an address")
 	}
 	if address == 0 {
 		return nil
 	}
-	if len(c.frames) >= c.limits.Depth {
-		return c.place(profile.TooDeep(c.limits.Depth))
-	}
 	s := c.Profile.Symbols
 	fn := s.Function(profile.Function{Name: fmt.Sprintf("%#x", address)})
-	c.frames = append(c.frames, s.Frame(profile.Frame{Function: fn, Address: address}))
-	return nil
+	return c.Push(s.Frame(profile.Frame{Function: fn, Address: address}))
 }
 
 // end adds the record in work.
@@ -269,7 +262,7 @@ func (c *counter) end() error {
 		return nil
 	}
 	c.open = false
-	if len(c.frames) == 0 { // nobody has looked up the names
+	if len(c.Frames) == 0 { // nobody has looked up the names
 		for address := range bytes.FieldsSeq(c.addresses) {
 			if err := c.addAddress(address); err != nil {
 				return err
@@ -278,18 +271,18 @@ func (c *counter) end() error {
 	}
 	// A record without a stack is of a thread that the program has not started itself.
 	// The binary profile has a frame for it, too.
-	if len(c.frames) == 0 {
+	if len(c.Frames) == 0 {
 		if err := c.addFrame([]byte(profile.NoName), nil, profile.FrameUnknown); err != nil {
 			return err
 		}
 	}
-	row := stacktext.Row{Stack: c.Stack(c.frames), Labels: c.Labels(&c.labels)}
+	row := stacktext.Row{Stack: c.Stack(c.Frames), Labels: c.Labels(&c.labels)}
 	for i := range c.tables {
 		if row.Value = c.values[i]; row.Value == 0 {
 			continue
 		}
 		if row.Value < 0 || !c.tables[i].Add(row) {
-			return c.place(stacktext.ErrSum)
+			return stacktext.ErrSum
 		}
 	}
 	return nil

@@ -28,7 +28,6 @@ package goroutine
 
 import (
 	"bytes"
-	"io"
 	"path"
 	"strings"
 
@@ -44,32 +43,11 @@ const Name = "goroutine"
 // so is a text without a traceback or profile.
 func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	p.Profiler = "Go"
-	t := &reader{Recorder: stacktext.NewRecorder(p), in: &m.Lines, known: &m.Frames, limits: l}
-	err := t.read(r)
-	p.Warnings = t.notes.Warnings(p.Warnings)
-	return err
-}
-
-// reader is the reading of one text.
-type reader struct {
-	*stacktext.Recorder
-	in     *stacktext.Lines
-	known  *stacktext.Frames
-	limits profile.Limits
-	notes  stacktext.Notes
-
-	frames []profile.FrameID // of the stack in work, innermost first
-	labels stacktext.LabelSet
-	key    []byte
-}
-
-// read finds out which kind of text it is by its first line that is of one.
-func (t *reader) read(r io.Reader) error {
-	t.in.Reset(r, t.limits.Line)
-	for t.in.Next() {
-		text := t.in.Text()
+func read(r *stacktext.Reading) error {
+	r.Profile.Profiler = "Go"
+	t := &reader{Reading: r}
+	for t.Next() {
+		text := t.Text()
 		if _, _, ok := header(text); ok {
 			return t.tracebacks()
 		}
@@ -77,34 +55,28 @@ func (t *reader) read(r io.Reader) error {
 			return t.counts(kind)
 		}
 	}
-	if err := t.in.Err(); err != nil {
-		return err
-	}
-	return t.in.Malformed("neither a traceback nor a profile of Go is in it")
+	return t.Malformed("neither a traceback nor a profile of Go is in it")
 }
 
-// place returns err at the line in work.
-func (t *reader) place(err error) error { return t.in.At(err) }
+// reader is the reading of one text.
+type reader struct {
+	*stacktext.Reading
+	labels stacktext.LabelSet
+	key    []byte
+}
 
 // addFrame adds the next frame, going outwards, of the stack in work: a function
 // at a `file:line`.
 func (t *reader) addFrame(function, place []byte, mode profile.FrameType) error {
-	if len(t.frames) >= t.limits.Depth {
-		return t.place(profile.TooDeep(t.limits.Depth))
-	}
 	t.key = append(append(t.key[:0], byte(mode)), function...)
 	t.key = append(append(t.key, 0), place...)
-	frame, ok := t.known.Find(t.key)
-	if !ok {
+	return t.PushText(t.key, func() profile.FrameID {
 		file, line := splitPlace(place)
 		fn := profile.Function{Name: stacktext.Clean(function), File: stacktext.Clean(file)}
 		fn.Kind = kindOfFunction(&fn)
 		s := t.Profile.Symbols
-		frame = s.Frame(profile.Frame{Function: s.Function(fn), Line: line, Type: mode})
-		t.known.Add(t.key, frame)
-	}
-	t.frames = append(t.frames, frame)
-	return nil
+		return s.Frame(profile.Frame{Function: s.Function(fn), Line: line, Type: mode})
+	})
 }
 
 // splitPlace splits `shop/main.go:54`.

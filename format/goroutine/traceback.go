@@ -30,10 +30,10 @@ type traceback struct {
 
 // tracebacks reads goroutines, of which the line in work is the first's header.
 func (t *reader) tracebacks() error {
-	table := stacktext.NewTable(t.limits)
+	table := stacktext.NewTable(t.Limits)
 	var g traceback
-	for more := true; more; more = t.in.Next() {
-		text := t.in.Text()
+	for more := true; more; more = t.Next() {
+		text := t.Text()
 		if id, status, ok := header(text); ok {
 			t.endTraceback(&g, table)
 			t.beginTraceback(&g, id, status)
@@ -48,9 +48,6 @@ func (t *reader) tracebacks() error {
 				return err
 			}
 		}
-	}
-	if err := t.in.Err(); err != nil {
-		return err
 	}
 	t.endTraceback(&g, table)
 	t.Profile.Dumps = true
@@ -76,7 +73,7 @@ func header(text []byte) (id, status []byte, ok bool) {
 }
 
 func (t *reader) beginTraceback(g *traceback, id, status []byte) {
-	t.frames = t.frames[:0]
+	t.Frames = t.Frames[:0]
 	t.labels.Reset()
 	*g = traceback{open: true, id: append(g.id[:0], id...), state: g.state[:0], call: g.call[:0]}
 	if i := bytes.Index(status, []byte(" labels:{")); i >= 0 {
@@ -118,7 +115,7 @@ func (t *reader) addLabels(text []byte) {
 		t.labels.Text(key, []byte(value))
 	}
 	if rest != "}" && rest != "{}" {
-		t.notes.Add("labels are not understood", "sets of labels are not understood", t.in.Number())
+		t.Notes.Add("labels are not understood", "sets of labels are not understood", t.Number())
 	}
 }
 
@@ -161,7 +158,7 @@ func (t *reader) tracebackLine(g *traceback, text []byte) error {
 }
 
 func (t *reader) notUnderstood() {
-	t.notes.Add("a line in the middle of a goroutine is not understood", "lines in the middle of goroutines are not understood", t.in.Number())
+	t.Notes.Add("a line in the middle of a goroutine is not understood", "lines in the middle of goroutines are not understood", t.Number())
 }
 
 // isCall reports whether text is a function with arguments: `main.f(0x1, …)`. The
@@ -211,7 +208,7 @@ func (t *reader) endTraceback(g *traceback, table *stacktext.Table) {
 	}
 	t.key = append(append(t.key[:0], "goroutine "...), g.id...)
 	table.Add(stacktext.Row{
-		Stack: t.Stack(t.frames), Value: 1,
+		Stack: t.Stack(t.Frames), Value: 1,
 		Thread: t.Thread(nil, t.key, g.id), State: t.State(g.state), Labels: t.Labels(&t.labels),
 	})
 }

@@ -56,9 +56,11 @@ func wordsOf(head []byte) (words, bool) {
 	return words{}, false
 }
 
-func readCPU(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func readCPU(t *stacktext.Reading) error {
+	p, l := t.Profile, t.Limits
 	p.Profiler = "gperftools"
-	c := &cpu{in: bufio.NewReaderSize(r, 64<<10), addresses: newAddresses(p, l), samples: stacktext.NewTable(l), time: stacktext.NewTable(l)}
+	c := &cpu{in: bufio.NewReaderSize(t.In, 64<<10), addresses: newAddresses(p, l),
+		samples: stacktext.NewTable(l), time: stacktext.NewTable(l)}
 	if err := c.read(); err != nil {
 		var pe *profile.ParseError
 		if errors.As(err, &pe) || !errors.Is(err, profile.ErrMalformed) && !errors.Is(err, profile.ErrTooLarge) {
@@ -66,8 +68,8 @@ func readCPU(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Lim
 		}
 		return &profile.ParseError{Offset: c.offset, Err: err}
 	}
-	if err := c.lines(&m.Lines, c.in); err != nil {
-		return err
+	for t.Reset(c.in, l.Line); t.Next(); {
+		c.mapping(t.Text())
 	}
 	count := profile.ValueType{Name: profile.CPUSamples, Unit: "count", Original: "samples"}
 	cpu := profile.ValueType{Name: profile.CPU, Unit: "nanoseconds", Original: "cpu", Period: c.period, PeriodUnit: "nanoseconds",

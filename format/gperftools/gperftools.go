@@ -18,7 +18,6 @@ package gperftools
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"sort"
 	"strings"
 
@@ -36,14 +35,13 @@ const (
 // addresses collects stacks of addresses until the mappings are known.
 type addresses struct {
 	*stacktext.LateStacks[uint64]
-	p      *profile.Profile
-	limits profile.Limits
+	p *profile.Profile
 
 	modules []profile.ModuleID // in the order of the text
 }
 
 func newAddresses(p *profile.Profile, l profile.Limits) *addresses {
-	return &addresses{LateStacks: stacktext.NewLateStacks[uint64](l), p: p, limits: l}
+	return &addresses{LateStacks: stacktext.NewLateStacks[uint64](l), p: p}
 }
 
 // mapping reads a line of /proc/self/maps. Parts that hold no code are left out, as are
@@ -102,12 +100,4 @@ func addTo(t *stacktext.Table, stack profile.StackID, value int64) error {
 		return stacktext.ErrSum
 	}
 	return nil
-}
-
-// lines reads the mappings that end the text of r.
-func (a *addresses) lines(in *stacktext.Lines, r io.Reader) error {
-	for in.Reset(r, a.limits.Line); in.Next(); {
-		a.mapping(in.Text())
-	}
-	return in.Err()
 }

@@ -2,7 +2,6 @@ package gperftools
 
 import (
 	"bytes"
-	"io"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
@@ -66,7 +65,8 @@ type heap struct {
 	stack profile.StackID // of the record in work, of jemalloc
 }
 
-func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func readHeap(in *stacktext.Reading) error {
+	p, l := in.Profile, in.Limits
 	p.Profiler = "gperftools"
 	if p.Format == JemallocName {
 		p.Profiler = "jemalloc"
@@ -75,8 +75,6 @@ func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 	for i := range h.tables {
 		h.tables[i] = stacktext.NewTable(l)
 	}
-	in := &m.Lines
-	in.Reset(r, l.Line)
 	maps := false
 	for in.Next() {
 		text := bytes.TrimSpace(in.Text())
@@ -91,12 +89,9 @@ func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 			h.mapping(text)
 		case len(text) > 0:
 			if err := h.line(text); err != nil {
-				return in.At(err)
+				return err
 			}
 		}
-	}
-	if err := in.Err(); err != nil {
-		return err
 	}
 	if h.rate == 0 {
 		return in.Malformed("it is empty")

@@ -18,7 +18,6 @@ package heaptrack
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -73,12 +72,12 @@ type reader struct {
 	last       int64 // kind of the last line if it was an allocation, otherwise -1
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(in *stacktext.Reading) error {
+	p := in.Profile
 	p.Profiler = "heaptrack"
-	t := &reader{p: p, limits: l, strings: []string{""}, places: make([][]profile.FrameID, 1), stacks: []profile.StackID{profile.NoStack},
+	t := &reader{p: p, limits: in.Limits, strings: []string{""}, places: make([][]profile.FrameID, 1),
+		stacks: []profile.StackID{profile.NoStack},
 		depths: []int{0}, last: -1}
-	in := &m.Lines
-	in.Reset(r, l.Line)
 	for in.Next() {
 		text := in.Text()
 		if len(text) == 0 || text[0] == '#' {
@@ -89,19 +88,13 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		}
 		rest, _ := bytes.CutPrefix(text[1:], []byte(" "))
 		if err := t.line(text[0], rest); err != nil {
-			return in.At(err)
+			return err
 		}
-	}
-	if err := in.Err(); err != nil {
-		return err
 	}
 	if t.version == 0 {
 		return in.Malformed("it is empty")
 	}
-	if err := t.fill(); err != nil {
-		return in.At(err)
-	}
-	return nil
+	return t.fill()
 }
 
 // line reads a line by its letter. Letters that are not listed are the size of the

@@ -18,7 +18,6 @@ package hprof
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -87,36 +86,30 @@ type trace struct {
 
 // file is one file.
 type file struct {
-	*stacktext.Memory
-	rec     *stacktext.Recorder
-	limits  profile.Limits
+	*stacktext.Reading
 	threads map[int64][]byte // names by number
 	traces  map[int64]trace
 	tables  [len(kinds)][]*stacktext.Table // of each kind the last one: they count from the start
 
-	open   int64 // number of the stack in work; 0: none
-	frames []profile.FrameID
-	kind   *kind // of the table in work; nil: none
-	table  []*stacktext.Table
-	sum    int64 // of its first values
-	total  int64 // what its head says that is
-	timed  bool  // there is a table of CPU time
+	open  int64 // number of the stack in work; 0: none
+	kind  *kind // of the table in work; nil: none
+	table []*stacktext.Table
+	sum   int64 // of its first values
+	total int64 // what its head says that is
+	timed bool  // there is a table of CPU time
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(r *stacktext.Reading) error {
+	p := r.Profile
 	p.Profiler = "hprof"
-	f := file{Memory: m, rec: stacktext.NewRecorder(p), limits: l, threads: map[int64][]byte{}, traces: map[int64]trace{}}
-	m.Lines.Reset(r, l.Line)
-	for m.Lines.Next() {
-		if err := f.line(m.Lines.Text()); err != nil {
+	f := file{Reading: r, threads: map[int64][]byte{}, traces: map[int64]trace{}}
+	for f.Next() {
+		if err := f.line(f.Text()); err != nil {
 			return err
 		}
 	}
-	if err := m.Lines.Err(); err != nil {
-		return err
-	}
 	if f.kind != nil {
-		p.Warnings = append(p.Warnings, profile.Warning{Line: m.Lines.Number(), Offset: -1, Message: "the file ends in a table"})
+		p.Warnings = append(p.Warnings, profile.Warning{Line: f.Number(), Offset: -1, Message: "the file ends in a table"})
 		f.end()
 	}
 	for i, tables := range f.tables {
@@ -138,9 +131,9 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 // line reads one line.
 func (f *file) line(line []byte) error {
 	switch {
-	case f.Lines.Number() == 1:
+	case f.Number() == 1:
 		_, date, _ := bytes.Cut(line, []byte(created))
-		f.rec.Profile.Start, _ = time.Parse(time.ANSIC, string(date)) // of no zone
+		f.Profile.Start, _ = time.Parse(time.ANSIC, string(date)) // of no zone
 		return nil
 	case f.open != 0 && len(line) > 0 && line[0] == '\t':
 		return f.frame(line[1:])
@@ -184,12 +177,12 @@ func (f *file) trace(line []byte) error {
 	number, rest, _ := bytes.Cut(line, []byte(":"))
 	id, ok := stacktext.Uint(number)
 	if !ok || id == 0 {
-		return f.Lines.Malformed("a stack without a number: %.60q", line)
+		return f.Malformed("a stack without a number: %.60q", line)
 	}
 	at := trace{stack: profile.NoStack}
 	if thread := between(rest, "thread=", ")"); thread != nil {
 		n, _ := stacktext.Uint(thread)
-		at.thread = f.rec.Thread(nil, f.threads[n], thread)
+		at.thread = f.Thread(nil, f.threads[n], thread)
 	}
 	f.open, f.traces[id] = id, at
 	return nil
@@ -200,21 +193,18 @@ func (f *file) frame(text []byte) error {
 	if string(text) == "<empty>" {
 		text = []byte("[unknown](Unknown Source)")
 	}
-	frame, ok := f.Frames.Java(text, stacktext.ParseJavaFrame)
+	frame, ok := f.Known.Java(text, stacktext.ParseJavaFrame)
 	if !ok {
-		return f.Lines.Malformed("not a frame: %.60q", text)
+		return f.Malformed("not a frame: %.60q", text)
 	}
-	if f.frames = append(f.frames, frame); len(f.frames) > f.limits.Depth {
-		return f.Lines.At(profile.TooDeep(f.limits.Depth))
-	}
-	return nil
+	return f.Push(frame)
 }
 
 func (f *file) endTrace() {
-	if f.open != 0 && len(f.frames) > 0 {
-		f.traces[f.open] = trace{f.rec.Stack(f.frames), f.traces[f.open].thread}
+	if f.open != 0 && len(f.Frames) > 0 {
+		f.traces[f.open] = trace{f.Stack(f.Frames), f.traces[f.open].thread}
 	}
-	f.open, f.frames = 0, f.frames[:0]
+	f.open, f.Frames = 0, f.Frames[:0]
 }
 
 // begin begins a table.
@@ -227,7 +217,7 @@ func (f *file) begin(k *kind, line []byte) {
 		f.timed = true
 	}
 	for range k.values {
-		f.table = append(f.table, stacktext.NewTable(f.limits))
+		f.table = append(f.table, stacktext.NewTable(f.Limits))
 	}
 }
 
@@ -238,23 +228,26 @@ func (f *file) row(line []byte) error {
 		return nil // the names of the columns
 	}
 	if len(fields) <= f.kind.trace {
-		return f.Lines.Malformed("a row without a stack: %.60q", line)
+		return f.Malformed("a row without a stack: %.60q", line)
 	}
 	id, _ := stacktext.Uint(fields[f.kind.trace])
 	at, ok := f.traces[id]
 	if !ok {
-		return f.Lines.Malformed("stack %.20s is not above", fields[f.kind.trace])
+		return f.Malformed("stack %.20s is not above", fields[f.kind.trace])
 	}
 	for i, value := range f.kind.values {
 		v, ok := f.number(fields[value.column])
 		if !ok {
-			return f.Lines.Malformed("not a number: %.60q", fields[value.column])
-		}
-		if v > 0 && !f.table[i].Add(stacktext.Row{Stack: at.stack, Thread: at.thread, Value: v}) {
-			return f.Lines.Malformed("the values add up to more than 63 bits")
+			return f.Malformed("not a number: %.60q", fields[value.column])
 		}
 		if i == 0 {
 			f.sum += v
+		}
+		if v == 0 {
+			continue
+		}
+		if err := f.Sample(f.table[i], stacktext.Row{Stack: at.stack, Thread: at.thread, Value: v}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -263,7 +256,7 @@ func (f *file) row(line []byte) error {
 // end ends a table. Rows of too few samples (cutoff=) are missing; their sum is not.
 func (f *file) end() {
 	if rest := f.total - f.sum; rest > 0 {
-		s := f.rec.Profile.Symbols
+		s := f.Profile.Symbols
 		frame := s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: "[below cutoff]"})})
 		f.table[0].Add(stacktext.Row{Stack: s.Stack(profile.NoStack, frame), Value: rest})
 	}

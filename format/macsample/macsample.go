@@ -19,7 +19,6 @@ package macsample
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -45,12 +44,10 @@ var head = regexp.MustCompile(`(?m)^\s*Analysis of sampling .* every ([0-9]+) (m
 
 // reader is the reading of one report.
 type reader struct {
-	*stacktext.Recorder
-	known  *stacktext.Frames
-	limits profile.Limits
-	table  *stacktext.Table
-	typ    profile.ValueType
-	short  int // lines with a smaller count than those below them
+	*stacktext.Reading
+	table *stacktext.Table
+	typ   profile.ValueType
+	short int // lines with a smaller count than those below them
 
 	process []byte
 	thread  profile.ThreadID
@@ -65,15 +62,13 @@ type node struct {
 	children int64
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(r *stacktext.Reading) error {
+	p := r.Profile
 	p.Profiler = "sample"
-	t := &reader{Recorder: stacktext.NewRecorder(p), known: &m.Frames, limits: l, table: stacktext.NewTable(l),
-		typ: profile.ValueType{Name: profile.WallSamples, Unit: "count"}}
-	in := &m.Lines
-	in.Reset(r, l.Line)
+	t := &reader{Reading: r, table: stacktext.NewTable(r.Limits), typ: profile.ValueType{Name: profile.WallSamples, Unit: "count"}}
 	graph, seen := false, false
-	for in.Next() {
-		text := in.Text()
+	for t.Next() {
+		text := t.Text()
 		switch {
 		case bytes.HasPrefix(bytes.TrimSpace(text), []byte("Call graph:")):
 			graph, seen = true, true
@@ -83,18 +78,15 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 			graph = false
 		default:
 			if err := t.line(text); err != nil {
-				return in.At(err)
+				return err
 			}
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := t.closeTo(-1); err != nil {
 		return err
 	}
-	if err := t.closeTo(-1); err != nil {
-		return in.At(err)
-	}
 	if !seen {
-		return in.Malformed("no call graph is in it")
+		return t.Malformed("no call graph is in it")
 	}
 	p.Tables = []profile.Samples{t.table.Samples(t.typ, false, 0)}
 	if t.short > 0 {
@@ -147,12 +139,12 @@ func (t *reader) line(text []byte) error {
 	if k := len(t.open); k == 0 {
 		t.beginThread(rest[1:])
 	} else {
-		if k > t.limits.Depth {
-			return profile.TooDeep(t.limits.Depth)
+		if k > t.Limits.Depth {
+			return profile.TooDeep(t.Limits.Depth)
 		}
 		up := &t.open[k-1]
 		if count > math.MaxInt64-up.children {
-			return errSum
+			return stacktext.ErrSum
 		}
 		up.children += count
 		at.stack = t.Profile.Symbols.Stack(up.stack, t.frame(rest[1:]))
@@ -160,8 +152,6 @@ func (t *reader) line(text []byte) error {
 	t.open = append(t.open, at)
 	return nil
 }
-
-var errSum = profile.Malformed("the counts up to here add up to more than 63 bits")
 
 // closeTo ends the lines that are not left of a column.
 func (t *reader) closeTo(column int) error {
@@ -175,7 +165,7 @@ func (t *reader) closeTo(column int) error {
 		if self < 0 {
 			t.short++
 		} else if self > 0 && !t.table.Add(stacktext.Row{Stack: n.stack, Value: self, Thread: t.thread}) {
-			return errSum
+			return stacktext.ErrSum
 		}
 	}
 	return nil
@@ -190,12 +180,12 @@ func (t *reader) beginThread(text []byte) {
 
 // frame returns the frame of a line behind its count.
 func (t *reader) frame(text []byte) profile.FrameID {
-	id, ok := t.known.Find(text)
+	id, ok := t.Known.Find(text)
 	if !ok {
 		fn, fr := parseFrame(stacktext.Clean(text))
 		fr.Function = t.Profile.Symbols.Function(fn)
 		id = t.Profile.Symbols.Frame(fr)
-		t.known.Add(text, id)
+		t.Known.Add(text, id)
 	}
 	return id
 }

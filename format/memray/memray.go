@@ -11,8 +11,8 @@ package memray
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -67,56 +67,50 @@ func split(line string) []string {
 	return cells
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(t *stacktext.Reading) error {
+	p := t.Profile
 	p.Profiler = Name
-	in, rec := &m.Lines, stacktext.NewRecorder(p)
-	in.Reset(r, l.Line)
-	sizes, counts := stacktext.NewTable(l), stacktext.NewTable(l)
+	sizes, counts := stacktext.NewTable(t.Limits), stacktext.NewTable(t.Limits)
 	var labels stacktext.LabelSet
-	var frames []profile.FrameID
-	in.Next()
-	t, ok := columnsOf(split(string(in.Text())))
+	t.Next()
+	head, ok := columnsOf(split(string(t.Text())))
 	if !ok {
-		return in.Malformed("not the columns %s", strings.Join(names[:], ","))
+		return t.Malformed("not the columns %s", strings.Join(names[:], ","))
 	}
-	for in.Next() {
-		if len(in.Text()) == 0 {
+	for t.Next() {
+		if len(t.Text()) == 0 {
 			continue
 		}
-		row := split(string(in.Text()))
-		if len(row) != t.width {
-			return in.Malformed("not the %d cells of the head", t.width)
+		row := split(string(t.Text()))
+		if len(row) != head.width {
+			return t.Malformed("not the %d cells of the head", head.width)
 		}
 		var cells [len(names)]string
-		for i, at := range t.places {
+		for i, at := range head.places {
 			cells[i] = row[at]
 		}
 		count, ok := stacktext.Uint([]byte(cells[1]))
 		size, ok2 := stacktext.Uint([]byte(cells[2]))
 		if !ok || !ok2 {
-			return in.Malformed("%.40q allocations of %.40q bytes", cells[1], cells[2])
+			return t.Malformed("%.40q allocations of %.40q bytes", cells[1], cells[2])
 		}
-		frames = frames[:0]
+		t.Frames = t.Frames[:0]
 		if cells[5] != "" {
 			for text := range strings.SplitSeq(cells[5], "|") {
-				if frames = append(frames, frame(p.Symbols, text)); len(frames) > l.Depth {
-					return in.At(profile.TooDeep(l.Depth))
+				if err := t.Push(frame(p.Symbols, text)); err != nil {
+					return err
 				}
 			}
 		}
 		labels.Reset()
 		labels.Text("allocator", []byte(cells[0]))
-		sample := stacktext.Row{Stack: rec.Stack(frames), Value: size,
-			Thread: rec.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: rec.Labels(&labels)}
-		if !sizes.Add(sample) {
-			return in.At(stacktext.ErrSum)
+		sample := stacktext.Row{Stack: t.Stack(t.Frames), Value: size,
+			Thread: t.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: t.Labels(&labels)}
+		err := t.Sample(sizes, sample)
+		sample.Value = count
+		if err = cmp.Or(err, t.Sample(counts, sample)); err != nil {
+			return err
 		}
-		if sample.Value = count; !counts.Add(sample) {
-			return in.At(stacktext.ErrSum)
-		}
-	}
-	if err := in.Err(); err != nil {
-		return err
 	}
 	p.Tables = []profile.Samples{sizes.Samples(profile.NamedType(profile.Peak), false, 0),
 		counts.Samples(profile.NamedType(profile.PeakSamples), false, 0)}

@@ -63,9 +63,10 @@ type reader struct {
 	recording
 }
 
-func read(_ *stacktext.Memory, in io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(t *stacktext.Reading) error {
+	p, l := t.Profile, t.Limits
 	p.Profiler, p.ReturnAddresses = "perf", true
-	r := &reader{p: p, limits: l, in: bufio.NewReaderSize(in, 64<<10), recording: newRecording(p, l)}
+	r := &reader{p: p, limits: l, in: bufio.NewReaderSize(t.In, 64<<10), recording: newRecording(p, l)}
 	err := r.read()
 	var pe *profile.ParseError
 	if err != nil && !errors.As(err, &pe) {

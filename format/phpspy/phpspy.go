@@ -11,7 +11,7 @@ package phpspy
 
 import (
 	"bytes"
-	"io"
+	"cmp"
 	"math"
 	"strconv"
 
@@ -75,24 +75,24 @@ func withoutOpcode(line []byte) []byte {
 	return line
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(t *stacktext.Reading) error {
+	p, table := t.Profile, stacktext.NewTable(t.Limits)
 	p.Profiler = Name
-	in, rec, t := &m.Lines, stacktext.NewRecorder(p), stacktext.NewTable(l)
-	in.Reset(r, l.Line)
 	var labels stacktext.LabelSet
-	var frames []profile.FrameID
-	end := func() bool {
-		ok := len(frames) == 0 || t.Add(stacktext.Row{Stack: rec.Stack(frames), Value: 1, Labels: rec.Labels(&labels)})
-		frames = frames[:0]
+	end := func() (err error) {
+		if len(t.Frames) > 0 {
+			err = t.Sample(table, stacktext.Row{Stack: t.Stack(t.Frames), Value: 1, Labels: t.Labels(&labels)})
+		}
+		t.Frames = t.Frames[:0]
 		labels.Reset()
-		return ok
+		return err
 	}
-	for in.Next() {
-		line := in.Text()
+	for t.Next() {
+		line := t.Text()
 		switch {
 		case len(line) == 0:
-			if !end() {
-				return in.At(stacktext.ErrSum)
+			if err := end(); err != nil {
+				return err
 			}
 			continue
 		case line[0] == '#':
@@ -103,21 +103,17 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 		}
 		number, fn, at, ok := split(line)
 		if !ok {
-			return in.Malformed("not a frame, as in `0 function file:line`: %.60q", line)
+			return t.Malformed("not a frame, as in `0 function file:line`: %.60q", line)
 		}
-		if number == 0 && len(frames) > 0 && !end() { // some writers leave out the empty line
-			return in.At(stacktext.ErrSum)
+		var err error
+		if number == 0 && len(t.Frames) > 0 { // some writers leave out the empty line
+			err = end()
 		}
-		if frames = append(frames, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(fn), Line: at})); len(frames) > l.Depth {
-			return in.At(profile.TooDeep(l.Depth))
+		if err = cmp.Or(err, t.Push(p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(fn), Line: at}))); err != nil {
+			return err
 		}
 	}
-	if err := in.Err(); err != nil {
-		return err
-	}
-	if !end() {
-		return in.At(stacktext.ErrSum)
-	}
-	p.Tables = []profile.Samples{t.Samples(profile.NamedType(profile.WallSamples), false, 0)}
-	return nil
+	err := end()
+	p.Tables = []profile.Samples{table.Samples(profile.NamedType(profile.WallSamples), false, 0)}
+	return err
 }

@@ -12,7 +12,7 @@ import (
 //	[{"pid": 1, "thread_id": 2, "thread_name": "…", "os_thread_id": 3, "active": true,
 //	  "owns_gil": false, "frames": [{"name": "…", "short_filename": "…", "line": 4, …}, …]}, …]
 func (t *reader) readJSON(r io.Reader) error {
-	s := jsonscan.New(r, t.limits)
+	s := jsonscan.New(r, t.Limits)
 	for range s.Array() {
 		t.threadObject(s)
 	}
@@ -81,9 +81,7 @@ func (t *reader) frameObject(s *jsonscan.Scanner) {
 	if short == "" {
 		short = file
 	}
-	if len(t.frames) >= t.limits.Depth {
-		s.TooDeep(t.limits.Depth)
-		return
+	if t.Push(t.newFrame(name, short, line)) != nil {
+		s.TooDeep(t.Limits.Depth)
 	}
-	t.frames = append(t.frames, t.newFrame(name, short, line))
 }

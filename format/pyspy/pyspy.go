@@ -19,7 +19,6 @@ package pyspy
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"path"
 	"strings"
@@ -36,65 +35,47 @@ const Name = "pyspy"
 // warning. A text without any thread is an error.
 func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	p.Profiler = "py-spy"
-	t := &reader{Recorder: stacktext.NewRecorder(p), known: &m.Frames, limits: l, table: stacktext.NewTable(l)}
-	err := t.read(&m.Lines, r)
-	p.Dumps = true
+func read(r *stacktext.Reading) error {
+	p := r.Profile
+	p.Profiler, p.Dumps = "py-spy", true
+	t := &reader{Reading: r, table: stacktext.NewTable(r.Limits)}
+	start, in, err := stacktext.Peek(r.In)
+	switch {
+	case err != nil:
+		return err
+	case start == '[':
+		err = t.readJSON(in)
+	default:
+		err = t.readText(in)
+	}
 	p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false, 0)}
-	p.Warnings = t.notes.Warnings(p.Warnings)
 	return err
 }
 
 // reader is the reading of one text.
 type reader struct {
-	*stacktext.Recorder
-	known  *stacktext.Frames
-	limits profile.Limits
-	notes  stacktext.Notes
-	table  *stacktext.Table
+	*stacktext.Reading
+	table *stacktext.Table
 
 	process []byte
 
 	// The thread in work.
 	open            bool
 	name, id, state []byte
-	frames          []profile.FrameID // innermost first
 }
 
-func (t *reader) read(lines *stacktext.Lines, r io.Reader) error {
-	start, r, err := stacktext.Peek(r)
-	if err != nil {
-		return err
-	}
-	if start == '[' {
-		return t.readJSON(r)
-	}
-	return t.readText(lines, r)
-}
-
-func (t *reader) readText(in *stacktext.Lines, r io.Reader) error {
-	in.Reset(r, t.limits.Line)
-	for in.Next() {
-		err := t.line(in.Text())
-		if errors.Is(err, errNoFrame) {
-			t.notes.Add("a line in the middle of a thread is not understood", "lines in the middle of threads are not understood", in.Number())
-		} else if err != nil {
-			return in.At(err)
+func (t *reader) readText(r io.Reader) error {
+	for t.Reset(r, t.Limits.Line); t.Next(); {
+		if err := t.line(t.Text()); err != nil {
+			return err
 		}
-	}
-	if err := in.Err(); err != nil {
-		return err
 	}
 	t.close()
 	if t.table.Len() == 0 {
-		return in.Malformed("there is no thread in it")
+		return t.Malformed("there is no thread in it")
 	}
 	return nil
 }
-
-// errNoFrame says that a line is none.
-var errNoFrame = profile.Malformed("not a frame")
 
 // indent is what stands before a frame. Variables of the frame have twice as
 // much.
@@ -120,9 +101,13 @@ func (t *reader) line(text []byte) error {
 		version, _, _ := bytes.Cut(text, []byte(" ("))
 		t.comment(stacktext.Clean(version))
 	case t.open:
-		return errNoFrame
+		t.notUnderstood()
 	}
 	return nil
+}
+
+func (t *reader) notUnderstood() {
+	t.Notes.Add("a line in the middle of a thread is not understood", "lines in the middle of threads are not understood", t.Number())
 }
 
 // comment notes what Python ran the program, once.
@@ -168,7 +153,7 @@ func splitThread(text []byte) (id, state, name []byte, ok bool) {
 
 func (t *reader) begin() {
 	t.open = true
-	t.name, t.id, t.state, t.frames = t.name[:0], t.id[:0], t.state[:0], t.frames[:0]
+	t.name, t.id, t.state, t.Frames = t.name[:0], t.id[:0], t.state[:0], t.Frames[:0]
 }
 
 // close adds the thread in work.
@@ -178,7 +163,7 @@ func (t *reader) close() {
 	}
 	t.open = false
 	t.table.Add(stacktext.Row{
-		Stack: t.Stack(t.frames), Value: 1,
+		Stack: t.Stack(t.Frames), Value: 1,
 		Thread: t.Thread(t.process, t.name, t.id), State: t.State(t.state),
 	})
 }
@@ -186,26 +171,20 @@ func (t *reader) close() {
 // frame reads `Event.wait (threading.py:622)`. Frames of native code have a
 // library and no line.
 func (t *reader) frame(text []byte) error {
-	if len(t.frames) >= t.limits.Depth {
-		return profile.TooDeep(t.limits.Depth)
+	open := bytes.LastIndex(text, []byte(" ("))
+	if open <= 0 || text[len(text)-1] != ')' {
+		t.notUnderstood()
+		return nil
 	}
-	frame, ok := t.known.Find(text)
-	if !ok {
-		open := bytes.LastIndex(text, []byte(" ("))
-		if open <= 0 || text[len(text)-1] != ')' {
-			return errNoFrame
-		}
+	return t.PushText(text, func() profile.FrameID {
 		file, line := text[open+2:len(text)-1], int64(0)
 		if i := bytes.LastIndexByte(file, ':'); i >= 0 {
 			if n, ok := stacktext.Uint(file[i+1:]); ok {
 				file, line = file[:i], n
 			}
 		}
-		frame = t.newFrame(stacktext.Clean(text[:open]), stacktext.Clean(file), line)
-		t.known.Add(text, frame)
-	}
-	t.frames = append(t.frames, frame)
-	return nil
+		return t.newFrame(stacktext.Clean(text[:open]), stacktext.Clean(file), line)
+	})
 }
 
 func (t *reader) newFrame(name, file string, line int64) profile.FrameID {

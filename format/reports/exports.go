@@ -25,9 +25,9 @@ func readVTune(r *report) error {
 	t := r.table(profile.NamedType(profile.CPU))
 	time, module := -1, -1
 	var path []open
-	for r.Lines.Next() {
-		fields := splitCSV(r.Lines.Text())
-		if r.Lines.Number() == 1 {
+	for r.Next() {
+		fields := splitCSV(r.Text())
+		if r.Number() == 1 {
 			for i, f := range fields {
 				if bytes.Equal(f, []byte("CPU Time:Self")) {
 					time = i
@@ -56,7 +56,7 @@ func readVTune(r *report) error {
 		}
 		value, ok := decimal(fields[time], 1e9)
 		if !ok {
-			return r.Lines.Malformed("not a time: %.40q", fields[time])
+			return r.Malformed("not a time: %.40q", fields[time])
 		}
 		var err error
 		if path, err = r.call(path, column, r.frame(name, library, kindOf(name))); err != nil {
@@ -66,7 +66,7 @@ func readVTune(r *report) error {
 			return err
 		}
 	}
-	return r.Lines.Err()
+	return nil
 }
 
 // splitCSV splits a line at the commas outside of quotes.
@@ -91,16 +91,16 @@ func sniffDeepCopy(prefix []byte) bool { return bytes.HasPrefix(prefix, deepHead
 func readDeepCopy(r *report) error {
 	t := r.table(profile.NamedType(profile.CPU))
 	var path []open
-	for r.Lines.Next() {
-		fields := bytes.Split(r.Lines.Text(), []byte("\t"))
-		if r.Lines.Number() == 1 || len(fields) < 4 {
+	for r.Next() {
+		fields := bytes.Split(r.Text(), []byte("\t"))
+		if r.Number() == 1 || len(fields) < 4 {
 			continue
 		}
 		amount, unit, _ := bytes.Cut(bytes.TrimSpace(fields[1]), []byte(" "))
 		size := map[string]float64{"min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3, "us": 1e3, "ns": 1}[string(unit)]
 		value, ok := decimal(amount, size)
 		if !ok || size == 0 {
-			return r.Lines.Malformed("not a time: %.40q", fields[1])
+			return r.Malformed("not a time: %.40q", fields[1])
 		}
 		name := bytes.TrimLeft(fields[3], " ")
 		var err error
@@ -111,7 +111,7 @@ func readDeepCopy(r *report) error {
 			return err
 		}
 	}
-	return r.Lines.Err()
+	return nil
 }
 
 func sniffXctrace(prefix []byte) bool {
@@ -139,8 +139,8 @@ func readXctrace(r *report) error {
 	x := &xctrace{report: r, count: r.table(profile.NamedType(profile.CPUSamples)), time: r.table(profile.NamedType(profile.CPU)),
 		frames: map[string]profile.FrameID{}, stacks: map[string]profile.StackID{}, threads: map[string]profile.ThreadID{},
 		weights: map[string]int64{}}
-	r.rec.Profile.Default = 1
-	from := &failing{r: r.r}
+	r.Profile.Default = 1
+	from := &failing{r: r.In}
 	in := xml.NewDecoder(from)
 	for {
 		token, err := in.Token()
@@ -186,7 +186,7 @@ func (x *xctrace) token(in *xml.Decoder, token xml.Token) error {
 		switch e.Name.Local {
 		case "backtrace":
 			if x.id != "" {
-				x.row.Stack = x.rec.Stack(x.path)
+				x.row.Stack = x.Stack(x.path)
 				x.stacks[x.id], x.id = x.row.Stack, ""
 			}
 		case "row":
@@ -235,7 +235,7 @@ func (x *xctrace) begin(in *xml.Decoder, e xml.StartElement) error {
 		x.weight = x.weights[ref]
 	case "thread":
 		if ref == "" {
-			x.threads[id], ref = x.rec.Thread(nil, []byte(text), nil), id
+			x.threads[id], ref = x.Thread(nil, []byte(text), nil), id
 		}
 		x.row.Thread = x.threads[ref]
 	case "backtrace":
@@ -255,8 +255,8 @@ func (x *xctrace) begin(in *xml.Decoder, e xml.StartElement) error {
 		if !ok {
 			return fmt.Errorf("there is no frame %.40q", ref)
 		}
-		if x.path = append(x.path, frame); len(x.path) > x.limits.Depth {
-			return profile.TooDeep(x.limits.Depth)
+		if x.path = append(x.path, frame); len(x.path) > x.Limits.Depth {
+			return profile.TooDeep(x.Limits.Depth)
 		}
 	}
 	return nil

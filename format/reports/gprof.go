@@ -29,13 +29,13 @@ func sniffGprof(prefix []byte) bool {
 }
 
 func readGprof(r *report) error {
-	graph := callgraph.New(r.rec.Profile.Symbols)
+	graph := callgraph.New(r.Profile.Symbols)
 	flat := r.table(profile.NamedType(profile.CPU))
 	inFlat, inGraph, blocks := false, false, 0
 	scale := 1e9
 	caller := callgraph.None
-	for r.Lines.Next() {
-		line := r.Lines.Text()
+	for r.Next() {
+		line := r.Text()
 		text := bytes.TrimSpace(line)
 		switch {
 		case bytes.HasPrefix(text, []byte("index")) && bytes.Contains(text, []byte("self")):
@@ -57,38 +57,35 @@ func readGprof(r *report) error {
 			self, ok := decimal(m[2], scale)
 			caller = r.gprofNode(graph, m[4])
 			if blocks++; !ok || !graph.AddSelf(caller, 0, self) {
-				return r.Lines.Malformed("not a time, or too much of it: %.60q", line)
+				return r.Malformed("not a time, or too much of it: %.60q", line)
 			}
 		case inGraph && caller != callgraph.None:
 			if m := gprofCallee.FindSubmatch(line); m != nil {
 				self, ok := decimal(m[1], scale)
 				below, ok2 := decimal(m[2], scale)
 				if !ok || !ok2 || !graph.AddCall(caller, r.gprofNode(graph, m[3]), self+below) {
-					return r.Lines.Malformed("not a time, or too much of it: %.60q", line)
+					return r.Malformed("not a time, or too much of it: %.60q", line)
 				}
 			}
 		case inFlat:
 			if m := gprofFlat.FindSubmatch(line); m != nil {
 				self, ok := decimal(m[1], scale)
 				if !ok {
-					return r.Lines.Malformed("not a time: %.60q", line)
+					return r.Malformed("not a time: %.60q", line)
 				}
 				frame := r.frame(m[2], nil, kindOf(m[2]))
-				if err := r.add(flat, stacktext.Row{Stack: r.rec.Stack([]profile.FrameID{frame}), Value: self}); err != nil {
+				if err := r.add(flat, stacktext.Row{Stack: r.Stack([]profile.FrameID{frame}), Value: self}); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	if err := r.Lines.Err(); err != nil {
-		return err
-	}
 	if blocks > 0 {
 		r.tables = nil
 		samples := profile.Samples{Type: flat.typ}
-		graph.Samples(&samples, 0, 0, r.limits.Depth)
-		r.rec.Profile.Tables = append(r.rec.Profile.Tables, samples)
-		callgraph.Warn(r.rec.Profile, graph.Pairs())
+		graph.Samples(&samples, 0, 0, r.Limits.Depth)
+		r.Profile.Tables = append(r.Profile.Tables, samples)
+		callgraph.Warn(r.Profile, graph.Pairs())
 	}
 	return nil
 }
@@ -97,5 +94,5 @@ func readGprof(r *report) error {
 func (r *report) gprofNode(g *callgraph.Graph, name []byte) int32 {
 	name = gprofCycle.ReplaceAll(name, nil)
 	frame := r.frame(name, nil, kindOf(name))
-	return g.Node(r.rec.Profile.Symbols.Frames[frame], 0)
+	return g.Node(r.Profile.Symbols.Frames[frame], 0)
 }

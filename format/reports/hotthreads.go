@@ -39,18 +39,14 @@ type hotReport struct {
 	given  int64 // of time, to its stacks
 	total  int64 // snapshots
 	n      int64 // snapshots of the stack in work
-	frames []profile.FrameID
 }
 
 func readHotThreads(r *report) error {
 	h := &hotReport{report: r, types: map[string]*table{}, total: 10}
-	for r.Lines.Next() {
-		if err := h.line(r.Lines.Text()); err != nil {
+	for r.Next() {
+		if err := h.line(r.Text()); err != nil {
 			return err
 		}
-	}
-	if err := r.Lines.Err(); err != nil {
-		return err
 	}
 	if err := h.endThread(); err != nil {
 		return err
@@ -84,20 +80,17 @@ func (h *hotReport) line(line []byte) error {
 		h.node = bytes.Clone(node)
 		return err
 	case h.n == 0 || len(text) == 0:
-		if m := hotHead.FindSubmatch(line); m != nil && h.rec.Profile.Start.IsZero() {
-			h.rec.Profile.Start, _ = time.Parse(time.RFC3339Nano, string(m[1]))
+		if m := hotHead.FindSubmatch(line); m != nil && h.Profile.Start.IsZero() {
+			h.Profile.Start, _ = time.Parse(time.RFC3339Nano, string(m[1]))
 		}
 		return nil
 	}
-	frame, ok := h.Frames.Java(text, stacktext.ParseJavaFrame)
+	frame, ok := h.Known.Java(text, stacktext.ParseJavaFrame)
 	if !ok {
-		h.notes.Add("a line in the middle of a thread is not understood", "lines in the middle of threads are not understood", h.Lines.Number())
+		h.Notes.Add("a line in the middle of a thread is not understood", "lines in the middle of threads are not understood", h.Number())
 		return nil
 	}
-	if h.frames = append(h.frames, frame); len(h.frames) > h.limits.Depth {
-		return h.Lines.At(profile.TooDeep(h.limits.Depth))
-	}
-	return nil
+	return h.Push(frame)
 }
 
 // begin begins a thread.
@@ -108,7 +101,7 @@ func (h *hotReport) begin(amount, unit, of string, thread []byte) error {
 	nanos := map[string]float64{"nanos": 1, "micros": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9}[unit]
 	var ok bool
 	if h.time, ok = decimal([]byte(amount), nanos); !ok {
-		return h.Lines.Malformed("not a time: %.40q", amount)
+		return h.Malformed("not a time: %.40q", amount)
 	}
 	if h.table = h.types[of]; h.table == nil {
 		typ := profile.ValueType{Name: of, Unit: "nanoseconds"}
@@ -118,7 +111,7 @@ func (h *hotReport) begin(amount, unit, of string, thread []byte) error {
 		h.table = h.report.table(typ)
 		h.types[of] = h.table
 	}
-	h.thread = h.rec.Thread(h.node, thread, nil)
+	h.thread = h.Thread(h.node, thread, nil)
 	return nil
 }
 
@@ -130,8 +123,8 @@ func (h *hotReport) endStack() error {
 	}
 	share := min(h.time/h.total*n, h.time-h.given)
 	h.given += share
-	stack := h.rec.Stack(h.frames)
-	h.frames = h.frames[:0]
+	stack := h.Stack(h.Frames)
+	h.Frames = h.Frames[:0]
 	return h.add(h.table, stacktext.Row{Stack: stack, Value: share, Thread: h.thread})
 }
 

@@ -66,21 +66,18 @@ type branch struct {
 
 func readPerf(r *report) error {
 	p := &perfReport{report: r}
-	for r.Lines.Next() {
-		if err := p.line(r.Lines.Text()); err != nil {
+	for r.Next() {
+		if err := p.line(r.Text()); err != nil {
 			return err
 		}
-	}
-	if err := r.Lines.Err(); err != nil {
-		return err
 	}
 	if err := p.endRow(); err != nil {
 		return err
 	}
 	if len(p.events) == 0 {
-		return r.Lines.Malformed("a report of perf without a row")
+		return r.Malformed("a report of perf without a row")
 	}
-	perf.Fill(r.rec.Profile, p.events)
+	perf.Fill(r.Profile, p.events)
 	return nil
 }
 
@@ -93,7 +90,7 @@ func (p *perfReport) line(line []byte) error {
 			p.name, p.columns = string(m[1]), nil
 		} else if m := perfCount.FindSubmatch(line); m != nil {
 			p.count, _ = stacktext.Uint(m[1])
-			p.events = append(p.events, perf.NewEvent(p.name, p.limits))
+			p.events = append(p.events, perf.NewEvent(p.name, p.Limits))
 			p.events[len(p.events)-1].HasPeriod = true
 		} else if bytes.HasPrefix(line, []byte("# ..")) || bytes.HasPrefix(line, []byte("#  ..")) {
 			p.setColumns(line)
@@ -160,7 +157,7 @@ func (p *perfReport) begin(line []byte) error {
 		case "Overhead", "Self":
 			share, ok := decimal(field, 100)
 			if !ok {
-				return p.Lines.Malformed("not a share: %.40q", field)
+				return p.Malformed("not a share: %.40q", field)
 			}
 			row.share = share
 		case "Command":
@@ -182,12 +179,12 @@ func (p *perfReport) begin(line []byte) error {
 	}
 	row.frame = p.frame(symbol, nil, kind) // calls have no library
 	if len(process) > 0 {
-		row.thread = p.rec.Thread(process, nil, nil)
+		row.thread = p.Thread(process, nil, nil)
 	}
 	p.row = row
 	if row.children {
-		p.notes.Add("the report has the column Children, whose calls are of the callees too: call paths are left out; print it with --no-children",
-			"rows of a report with the column Children, whose calls are of the callees too, have no call paths: print it with --no-children", p.Lines.Number())
+		p.Notes.Add("the report has the column Children, whose calls are of the callees too: call paths are left out; print it with --no-children",
+			"rows of a report with the column Children, whose calls are of the callees too, have no call paths: print it with --no-children", p.Number())
 	}
 	return nil
 }
@@ -243,7 +240,7 @@ func (p *perfReport) endRow() error {
 		return nil
 	}
 	if len(p.events) == 0 {
-		return p.Lines.Malformed("a row without an event")
+		return p.Malformed("a row without an event")
 	}
 	inside := make([]int64, len(branches)+1) // shares of the branches of each; of the row the last
 	parent := func(b branch) int {
@@ -308,14 +305,14 @@ func (p *perfReport) sample(row perfRow, branches []branch, of int, share int64)
 		if len(frames) == 1 && bytes.Equal(name, row.symbol) {
 			continue
 		}
-		if len(frames) >= p.limits.Depth {
-			return p.Lines.At(profile.TooDeep(p.limits.Depth))
+		if len(frames) >= p.Limits.Depth {
+			return p.At(profile.TooDeep(p.Limits.Depth))
 		}
 		frames = append(frames, p.frame(name, nil, kindOf(name)))
 	}
 	value := int64(float64(p.count) * float64(share) / 10_000)
-	if value > 0 && !p.events[len(p.events)-1].Add(stacktext.Row{Stack: p.rec.Stack(frames), Value: value, Thread: row.thread}, 0) {
-		return p.Lines.Malformed("the values add up to more than 63 bits")
+	if value > 0 && !p.events[len(p.events)-1].Add(stacktext.Row{Stack: p.Stack(frames), Value: value, Thread: row.thread}, 0) {
+		return p.Malformed("the values add up to more than 63 bits")
 	}
 	return nil
 }

@@ -57,9 +57,9 @@ func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 // prefixSize is how much of a report decides which it is, as in package format.
 const prefixSize = 64 << 10
 
-func read(m *stacktext.Memory, in io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(t *stacktext.Reading) error {
 	prefix := make([]byte, prefixSize)
-	n, err := io.ReadFull(in, prefix)
+	n, err := io.ReadFull(t.In, prefix)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
@@ -68,28 +68,22 @@ func read(m *stacktext.Memory, in io.Reader, p *profile.Profile, l profile.Limit
 		if !k.sniff(prefix) {
 			continue
 		}
-		p.Profiler = k.profiler
-		r := &report{Memory: m, rec: stacktext.NewRecorder(p), limits: l, r: io.MultiReader(bytes.NewReader(prefix), in)}
-		m.Lines.Reset(r.r, l.Line)
-		if err := k.read(r); err != nil {
-			return err
+		t.Profile.Profiler = k.profiler
+		t.In = io.MultiReader(bytes.NewReader(prefix), t.In)
+		t.Reset(t.In, t.Limits.Line)
+		r := &report{Reading: t}
+		err := k.read(r)
+		for _, of := range r.tables {
+			t.Profile.Tables = append(t.Profile.Tables, of.Samples(of.typ, false, 0))
 		}
-		p.Warnings = r.notes.Warnings(p.Warnings)
-		for _, t := range r.tables {
-			p.Tables = append(p.Tables, t.Samples(t.typ, false, 0))
-		}
-		return nil
+		return err
 	}
-	return m.Lines.Malformed("not a report that is known")
+	return t.Malformed("not a report that is known")
 }
 
 // report is the reading of one report.
 type report struct {
-	*stacktext.Memory
-	r      io.Reader
-	rec    *stacktext.Recorder
-	limits profile.Limits
-	notes  stacktext.Notes
+	*stacktext.Reading
 	tables []*table
 	key    []byte
 }
@@ -101,7 +95,7 @@ type table struct {
 }
 
 func (r *report) table(typ profile.ValueType) *table {
-	t := &table{stacktext.NewTable(r.limits), typ}
+	t := &table{stacktext.NewTable(r.Limits), typ}
 	r.tables = append(r.tables, t)
 	return t
 }
@@ -109,7 +103,7 @@ func (r *report) table(typ profile.ValueType) *table {
 // add adds a sample.
 func (r *report) add(t *table, row stacktext.Row) error {
 	if row.Value < 0 || row.Value > 0 && !t.Add(row) {
-		return r.Lines.Malformed("the values add up to more than 63 bits")
+		return r.At(stacktext.ErrSum)
 	}
 	return nil
 }
@@ -117,15 +111,15 @@ func (r *report) add(t *table, row stacktext.Row) error {
 // frame returns the frame of a function in a module.
 func (r *report) frame(name, module []byte, kind profile.Kind) profile.FrameID {
 	r.key = append(append(append(append(r.key[:0], name...), 0), module...), 0, byte(kind))
-	frame, ok := r.Frames.Find(r.key)
+	frame, ok := r.Known.Find(r.key)
 	if !ok {
-		s := r.rec.Profile.Symbols
+		s := r.Profile.Symbols
 		fn := profile.Function{Name: stacktext.Clean(name), Module: stacktext.Clean(module), Kind: kind}
 		if fn.Name == "" {
 			fn.Name = profile.NoName
 		}
 		frame = s.Frame(profile.Frame{Function: s.Function(fn)})
-		r.Frames.Add(r.key, frame)
+		r.Known.Add(r.key, frame)
 	}
 	return frame
 }
@@ -142,14 +136,14 @@ func (r *report) call(path []open, column int, frame profile.FrameID) ([]open, e
 	for len(path) > 0 && path[len(path)-1].column >= column {
 		path = path[:len(path)-1]
 	}
-	if len(path) >= r.limits.Depth {
-		return nil, r.Lines.At(profile.TooDeep(r.limits.Depth))
+	if len(path) >= r.Limits.Depth {
+		return nil, r.At(profile.TooDeep(r.Limits.Depth))
 	}
 	parent := profile.NoStack
 	if len(path) > 0 {
 		parent = path[len(path)-1].stack
 	}
-	return append(path, open{column, r.rec.Profile.Symbols.Stack(parent, frame)}), nil
+	return append(path, open{column, r.Profile.Symbols.Stack(parent, frame)}), nil
 }
 
 // decimal reads a number with a fraction; a comma ends its whole part in some languages. Ok is false

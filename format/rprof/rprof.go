@@ -12,7 +12,7 @@ package rprof
 
 import (
 	"bytes"
-	"io"
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -38,31 +38,25 @@ func Sniff(prefix []byte) bool {
 
 // file is one file.
 type file struct {
-	*stacktext.Memory
-	p       *profile.Profile
-	rec     *stacktext.Recorder
-	depth   int // limit
+	*stacktext.Reading
 	samples *stacktext.Table
 	growth  *stacktext.Table
 
 	files   map[int64]string
-	places  map[string]string // file of a function, by name
-	known   map[string]profile.FrameID
+	places  map[string]string          // file of a function, by name
+	at      map[string]profile.FrameID // by place and name: which file a name is of may change
 	key     []byte
 	inUse   [3]int64 // memory in the sample before
 	started bool     // inUse is known
-	frames  []profile.FrameID
 }
 
-func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func read(in *stacktext.Reading) error {
+	p := in.Profile
 	p.Profiler = "Rprof"
 	f := file{
-		Memory: m, p: p, rec: stacktext.NewRecorder(p), depth: l.Depth,
-		samples: stacktext.NewTable(l), growth: stacktext.NewTable(l),
-		files: map[int64]string{}, places: map[string]string{}, known: map[string]profile.FrameID{},
+		Reading: in, samples: stacktext.NewTable(in.Limits), growth: stacktext.NewTable(in.Limits),
+		files: map[int64]string{}, places: map[string]string{}, at: map[string]profile.FrameID{},
 	}
-	in := &m.Lines
-	in.Reset(r, l.Line)
 	memory := false
 	for in.Next() {
 		line := in.Text()
@@ -80,11 +74,8 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 			return err
 		}
 	}
-	if err := in.Err(); err != nil {
-		return err
-	}
 	if in.Number() == 0 {
-		return f.Lines.Malformed("no head")
+		return f.Malformed("no head")
 	}
 	t := profile.NamedType(profile.CPUSamples)
 	if p.Interval > 0 {
@@ -102,9 +93,9 @@ func (f *file) head(line []byte) error {
 	_, value, ok := bytes.Cut(line, []byte(intervalKey))
 	micros, number := stacktext.Uint(bytes.TrimSpace(value))
 	if !ok || !number || micros > math.MaxInt64/1000 {
-		return f.Lines.Malformed("the first line has no interval: %.60q", line)
+		return f.Malformed("the first line has no interval: %.60q", line)
 	}
-	f.p.Interval = time.Duration(micros) * time.Microsecond
+	f.Profile.Interval = time.Duration(micros) * time.Microsecond
 	return nil
 }
 
@@ -113,7 +104,7 @@ func (f *file) file(text []byte) error {
 	number, name, ok := bytes.Cut(text, []byte(": "))
 	n, isNumber := stacktext.Uint(number)
 	if !ok || !isNumber {
-		return f.Lines.Malformed("a source file %.60q", text)
+		return f.Malformed("a source file %.60q", text)
 	}
 	f.files[n] = stacktext.Clean(name)
 	return nil
@@ -128,7 +119,7 @@ func (f *file) sample(line []byte, memory bool) error {
 			return err
 		}
 	}
-	f.frames = f.frames[:0]
+	f.Frames = f.Frames[:0]
 	for line = stacktext.TrimLeft(line); len(line) > 0; line = stacktext.TrimLeft(line) {
 		place := []byte(nil)
 		if line[0] != '"' {
@@ -143,31 +134,28 @@ func (f *file) sample(line []byte, memory bool) error {
 		}
 		name, rest, ok := quoted(line)
 		if !ok {
-			return f.Lines.Malformed("no name in quotes: %.60q", line)
+			return f.Malformed("no name in quotes: %.60q", line)
 		}
 		line = rest
 		f.key = append(append(append(f.key[:0], place...), ' '), name...)
-		fr, known := f.known[string(f.key)]
+		fr, known := f.at[string(f.key)]
 		if !known {
 			fr = f.frame(stacktext.Clean(name), place)
-			f.known[string(f.key)] = fr
+			f.at[string(f.key)] = fr
 		}
-		if f.frames = append(f.frames, fr); len(f.frames) > f.depth {
-			return f.Lines.At(profile.TooDeep(f.depth))
+		if err := f.Push(fr); err != nil {
+			return err
 		}
 	}
-	if len(f.frames) == 0 {
+	if len(f.Frames) == 0 {
 		return nil // between two expressions
 	}
-	row := stacktext.Row{Stack: f.rec.Stack(f.frames), Value: 1}
-	ok := f.samples.Add(row)
-	if row.Value = grown; ok && grown > 0 {
-		ok = f.growth.Add(row)
+	row := stacktext.Row{Stack: f.Stack(f.Frames), Value: 1}
+	err := f.Sample(f.samples, row)
+	if row.Value = grown; grown > 0 {
+		err = cmp.Or(err, f.Sample(f.growth, row))
 	}
-	if !ok {
-		return f.Lines.Malformed("the values add up to more than 63 bits")
-	}
-	return nil
+	return err
 }
 
 // memory reads the numbers in front of a stack, and returns by how many bytes the memory
@@ -178,7 +166,7 @@ func (f *file) memory(line []byte) (grown int64, rest []byte, err error) {
 		number, after, ok := bytes.Cut(bytes.TrimPrefix(rest, []byte(":")), []byte(":"))
 		n, isNumber := stacktext.Uint(number)
 		if !ok || !isNumber || n > 1<<50 {
-			return 0, nil, f.Lines.Malformed("no memory in use: %.60q", line)
+			return 0, nil, f.Malformed("no memory in use: %.60q", line)
 		}
 		rest = after
 		if i == 3 {
@@ -227,7 +215,7 @@ func (f *file) frame(name string, place []byte) profile.FrameID {
 		}
 		if f.places[name] != f.files[n] {
 			f.places[name] = f.files[n]
-			delete(f.known, " "+name) // without a place it was of no file, or of another
+			delete(f.at, " "+name) // without a place it was of no file, or of another
 		}
 	}
 	fn.File = f.places[name]
@@ -237,6 +225,6 @@ func (f *file) frame(name string, place []byte) profile.FrameID {
 	case strings.TrimSpace(fn.Name) == "":
 		fn.Name = profile.NoName
 	}
-	fr.Function = f.p.Symbols.Function(fn)
-	return f.p.Symbols.Frame(fr)
+	fr.Function = f.Profile.Symbols.Function(fn)
+	return f.Profile.Symbols.Frame(fr)
 }

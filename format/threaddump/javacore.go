@@ -2,7 +2,6 @@ package threaddump
 
 import (
 	"bytes"
-	"io"
 	"strconv"
 	"time"
 
@@ -23,21 +22,17 @@ type coreReader struct {
 	cycle int    // deadlocks of the dump
 }
 
-func readJavacore(c *Collector, lines *stacktext.Lines, r io.Reader) error {
+func readJavacore(c *Collector, r *stacktext.Reading) error {
 	c.parse = parseSlashed
-	t := &coreReader{Collector: c, in: lines}
-	t.in.Reset(r, c.limits.Line)
+	t := &coreReader{Collector: c, in: r.Lines}
 	for t.in.Next() {
 		tag, text, _ := bytes.Cut(t.in.Text(), []byte(" "))
 		if len(tag) < 8 {
 			continue
 		}
 		if err := t.tagged(tag, bytes.Trim(text, " \t")); err != nil {
-			return t.in.At(err)
+			return err
 		}
-	}
-	if err := t.in.Err(); err != nil {
-		return err
 	}
 	t.end()
 	if t.found == 0 {

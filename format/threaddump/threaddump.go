@@ -33,7 +33,6 @@ package threaddump
 import (
 	"bufio"
 	"bytes"
-	"io"
 	"strings"
 	"time"
 
@@ -51,23 +50,23 @@ const (
 // around dumps, and unknown lines within them with a warning. A text without any dump
 // is an error.
 func NewDecoder() profile.Decoder {
-	return stacktext.NewDecoder(Name, func(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-		c := newCollector(p, l, &m.Frames)
-		in := bufio.NewReader(r)
+	return stacktext.NewDecoder(Name, func(t *stacktext.Reading) error {
+		c := newCollector(t.Profile, t.Limits, t.Known)
+		in := bufio.NewReader(t.In)
 		head, _ := in.Peek(64) // an error comes again
 		head = bytes.TrimLeft(head, " \t\r\n")
 		if bytes.HasPrefix(head, []byte("{")) || isArray(head) {
 			return c.finish(readJSON(c, in))
 		}
-		return c.finish(readText(c, &m.Lines, in))
+		return c.finish(readText(c, t.Lines, in))
 	})
 }
 
 // NewJavacoreDecoder returns a decoder of javacore files.
 func NewJavacoreDecoder() profile.Decoder {
-	return stacktext.NewDecoder(JavacoreName, func(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-		c := newCollector(p, l, &m.Frames)
-		return c.finish(readJavacore(c, &m.Lines, r))
+	return stacktext.NewDecoder(JavacoreName, func(t *stacktext.Reading) error {
+		c := newCollector(t.Profile, t.Limits, t.Known)
+		return c.finish(readJavacore(c, t))
 	})
 }
 

@@ -17,7 +17,6 @@ package tracestacks
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -59,46 +58,30 @@ var dtraceStack = regexp.MustCompile("(?m)^ {5,}[\\w.+-]+`[^\n]+\n(?:(?: {5,}[^ 
 
 // reader is the reading of one text.
 type reader struct {
-	*stacktext.Recorder
-	in     *stacktext.Lines
-	known  *stacktext.Frames
-	limits profile.Limits
-	notes  stacktext.Notes
-
+	*stacktext.Reading
 	names  []string // of the tables
 	tables []*stacktext.Table
 	rows   int
 
-	frames []profile.FrameID // of the stack in work, innermost first
 	labels stacktext.LabelSet
 	keys   int // labels of the stack in work
 }
 
-func newReader(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) *reader {
-	t := &reader{Recorder: stacktext.NewRecorder(p), in: &m.Lines, known: &m.Frames, limits: l}
-	t.in.Reset(r, l.Line)
-	return t
-}
-
 // finish makes the tables of the profile.
 func (t *reader) finish() error {
-	if err := t.in.Err(); err != nil {
-		return err
-	}
 	if t.rows == 0 {
-		return t.in.Malformed("no stack with a count is in it")
+		return t.Malformed("no stack with a count is in it")
 	}
 	p := t.Profile
 	for i, name := range t.names {
 		p.Tables = append(p.Tables, t.tables[i].Samples(profile.ValueType{Name: name, Unit: "count"}, false, 0))
 	}
 	p.CountLost()
-	p.Warnings = t.notes.Warnings(p.Warnings)
 	return nil
 }
 
 func (t *reader) reset() {
-	t.frames, t.keys = t.frames[:0], 0
+	t.Frames, t.keys = t.Frames[:0], 0
 	t.labels.Reset()
 }
 
@@ -113,18 +96,15 @@ func (t *reader) add(name string, count int64) error {
 		i++
 	}
 	if i == maxTables {
-		return t.in.Malformed("more than %d maps", maxTables)
+		return t.Malformed("more than %d maps", maxTables)
 	}
 	if i == len(t.names) {
-		t.names, t.tables = append(t.names, name), append(t.tables, stacktext.NewTable(t.limits))
+		t.names, t.tables = append(t.names, name), append(t.tables, stacktext.NewTable(t.Limits))
 	}
-	if len(t.frames) > 0 {
+	if len(t.Frames) > 0 {
 		t.rows++
 	}
-	if !t.tables[i].Add(stacktext.Row{Stack: t.Stack(t.frames), Value: count, Labels: t.Labels(&t.labels)}) {
-		return t.in.Malformed("the counts up to here add up to more than 63 bits")
-	}
-	return nil
+	return t.Sample(t.tables[i], stacktext.Row{Stack: t.Stack(t.Frames), Value: count, Labels: t.Labels(&t.labels)})
 }
 
 // key adds a key of the aggregation that is no stack.
@@ -137,19 +117,12 @@ func (t *reader) key(text []byte) {
 
 // frame adds the next frame going outwards.
 func (t *reader) frame(text []byte) error {
-	if len(t.frames) >= t.limits.Depth {
-		return t.in.At(profile.TooDeep(t.limits.Depth))
-	}
 	text = bytes.TrimSpace(text)
-	id, ok := t.known.Find(text)
-	if !ok {
+	return t.PushText(text, func() profile.FrameID {
 		fn, address := parseFrame(stacktext.Clean(text))
 		s := t.Profile.Symbols
-		id = s.Frame(profile.Frame{Function: s.Function(fn), Address: address})
-		t.known.Add(text, id)
-	}
-	t.frames = append(t.frames, id)
-	return nil
+		return s.Frame(profile.Frame{Function: s.Function(fn), Address: address})
+	})
 }
 
 var (
@@ -193,13 +166,13 @@ func parseFrame(text string) (fn profile.Function, address uint64) {
 //	@name[key,
 //	    frame
 //	, key]: value
-func readBPFTrace(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	p.Profiler = "bpftrace"
-	t := newReader(m, r, p, l)
+func readBPFTrace(r *stacktext.Reading) error {
+	r.Profile.Profiler = "bpftrace"
+	t := &reader{Reading: r}
 	name := ""
 	open := false
-	for t.in.Next() {
-		text := t.in.Text()
+	for t.Next() {
+		text := t.Text()
 		switch {
 		case !open:
 			head, keys, ok := bytes.Cut(text, []byte("["))
@@ -222,7 +195,7 @@ func readBPFTrace(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profil
 			open = false
 			count, number := stacktext.Uint(bytes.TrimSpace(value))
 			if !number {
-				t.notes.Add("a map without counts (histogram, average) was left out", "stacks of maps without counts (histograms, averages) were left out", t.in.Number())
+				t.Notes.Add("a map without counts (histogram, average) was left out", "stacks of maps without counts (histograms, averages) were left out", t.Number())
 				continue
 			}
 			if err := t.add(mapName(name), count); err != nil {
@@ -230,8 +203,8 @@ func readBPFTrace(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profil
 			}
 		}
 	}
-	if open && len(t.frames) > 0 {
-		t.notes.Add("the text ends within a stack, which was left out", "", t.in.Number())
+	if open && len(t.Frames) > 0 {
+		t.Notes.Add("the text ends within a stack, which was left out", "", t.Number())
 	}
 	return t.finish()
 }
@@ -262,11 +235,11 @@ func mapName(name string) string {
 // readDTrace reads stacks below which their count stands. A line that is indented by at
 // most two blanks is another key of the aggregation. Empty lines only separate the stacks
 // of a key that has two, kernel and user.
-func readDTrace(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
-	p.Profiler = "DTrace"
-	t := newReader(m, r, p, l)
-	for t.in.Next() {
-		text := t.in.Text()
+func readDTrace(r *stacktext.Reading) error {
+	r.Profile.Profiler = "DTrace"
+	t := &reader{Reading: r}
+	for t.Next() {
+		text := t.Text()
 		trimmed := stacktext.TrimLeft(text)
 		indent := len(text) - len(trimmed)
 		if trimmed = bytes.TrimRight(trimmed, " "); len(trimmed) == 0 {
@@ -288,7 +261,7 @@ func readDTrace(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.
 				return err
 			}
 		default:
-			t.notes.Add("a line that is no frame was left out", "lines that are no frames were left out", t.in.Number())
+			t.Notes.Add("a line that is no frame was left out", "lines that are no frames were left out", t.Number())
 		}
 	}
 	return t.finish()

@@ -2,7 +2,6 @@ package valgrind
 
 import (
 	"bytes"
-	"io"
 	"math"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -52,21 +51,17 @@ type node struct {
 	children int64
 }
 
-func readMassif(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+func readMassif(in *stacktext.Reading) error {
+	p, l := in.Profile, in.Limits
 	p.Profiler = "massif"
 	t := &massif{symbols: p.Symbols, limits: l, texts: map[string]*parsed{}}
-	in := &m.Lines
-	in.Reset(r, l.Line)
 	for in.Next() {
 		if err := t.line(in.Text()); err != nil {
-			return in.At(err)
+			return err
 		}
 	}
-	if err := in.Err(); err != nil {
-		return err
-	}
 	if err := t.endTree(); err != nil {
-		return in.At(err)
+		return err
 	}
 	switch {
 	case t.best != nil:

@@ -2,31 +2,64 @@ package stacktext
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Memory is what a decoder keeps from one text for the next: the buffer, and how
-// frames of the same Symbols are spelled. The zero value is ready; it belongs to
-// one goroutine at a time.
-type Memory struct {
-	Lines  Lines
-	Frames Frames
+// Reading is the reading of one text into a profile. Readers of texts embed it.
+type Reading struct {
+	*Lines                      // of the text
+	*Recorder                   // of the profile
+	In        io.Reader         // the text, for readers that look at it before its lines, or have none
+	Known     *Frames           // how frames are spelled
+	Limits    profile.Limits    // without zero fields
+	Notes     Notes             // become warnings of the profile
+	Frames    []profile.FrameID // of the stack in work, innermost first
 }
 
-// Decoder decodes the texts of one format one after the other. It keeps what it
-// learned about the spelling of frames for the next text into the same Symbols. It
+// Push adds a frame, going outwards, to the stack in work.
+func (t *Reading) Push(f profile.FrameID) error {
+	if len(t.Frames) >= t.Limits.Depth {
+		return t.At(profile.TooDeep(t.Limits.Depth))
+	}
+	t.Frames = append(t.Frames, f)
+	return nil
+}
+
+// PushText pushes the frame that a text spells. A text that is not known is parsed.
+func (t *Reading) PushText(text []byte, parse func() profile.FrameID) error {
+	f, ok := t.Known.Find(text)
+	if !ok {
+		f = parse()
+		t.Known.Add(text, f)
+	}
+	return t.Push(f)
+}
+
+// Sample adds a row to a table.
+func (t *Reading) Sample(to *Table, row Row) error {
+	if !to.Add(row) {
+		return t.At(ErrSum)
+	}
+	return nil
+}
+
+// Decoder decodes the texts of one format one after the other. It keeps its buffer, and
+// what it learned about the spelling of frames for the next text into the same Symbols. It
 // belongs to one goroutine at a time.
 type Decoder struct {
 	name   string
-	memory Memory
-	read   func(*Memory, io.Reader, *profile.Profile, profile.Limits) error
+	lines  Lines
+	frames Frames
+	read   func(*Reading) error
 }
 
-// NewDecoder returns a decoder of the named format. Read fills a profile; the limits
-// that it gets have no zero fields.
-func NewDecoder(name string, read func(*Memory, io.Reader, *profile.Profile, profile.Limits) error) *Decoder {
+// NewDecoder returns a decoder of the named format. Read fills the profile. What it makes of lines
+// that could not be read to their end does not matter, and a Malformed, TooLarge or
+// Unsupported error without a place gets that of the line in work.
+func NewDecoder(name string, read func(*Reading) error) *Decoder {
 	return &Decoder{name: name, read: read}
 }
 
@@ -35,11 +68,28 @@ func NewDecoder(name string, read func(*Memory, io.Reader, *profile.Profile, pro
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	p := profile.New(s)
 	p.Format = d.name
-	d.memory.Frames.Use(p.Symbols)
-	if err := d.read(&d.memory, r, p, l.WithDefaults()); err != nil {
-		return nil, err
+	d.frames.Use(p.Symbols)
+	t := &Reading{Lines: &d.lines, Recorder: NewRecorder(p), In: r, Known: &d.frames, Limits: l.WithDefaults()}
+	t.Reset(r, t.Limits.Line)
+	err := d.read(t)
+	if lines := t.Err(); lines != nil {
+		return nil, lines
 	}
+	if err != nil {
+		return nil, t.placed(err)
+	}
+	p.Warnings = t.Notes.Warnings(p.Warnings)
 	return p.Checked()
+}
+
+// placed returns an error about the text with its place.
+func (t *Reading) placed(err error) error {
+	var at *profile.ParseError
+	if errors.As(err, &at) ||
+		!errors.Is(err, profile.ErrMalformed) && !errors.Is(err, profile.ErrTooLarge) && !errors.Is(err, profile.ErrUnsupported) {
+		return err
+	}
+	return t.At(err)
 }
 
 // Peek returns the first character of r that is not white space, if it is among its
