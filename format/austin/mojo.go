@@ -1,13 +1,13 @@
 package austin
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/dendroprof/dendro/format/internal/bytescan"
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -36,10 +36,7 @@ const (
 // values. Strings and frames are defined once in each process, by keys.
 type mojo struct {
 	*file
-	in      *bufio.Reader
-	offset  int64
-	limit   int // bytes of a string
-	err     error
+	*bytescan.Scanner
 	version int64
 
 	process int64 // of the sample in work
@@ -55,32 +52,25 @@ type mojo struct {
 type key struct{ process, number int64 }
 
 func (f *file) readMojo(r io.Reader) error {
-	m := mojo{file: f, in: bufio.NewReader(r), limit: f.Limits.Line, strings: map[key]string{}, known: map[key]profile.FrameID{}}
+	m := mojo{file: f, Scanner: bytescan.New(r, "file", f.Limits), strings: map[key]string{}, known: map[key]profile.FrameID{}}
 	for range magic {
-		m.byte()
+		m.Byte()
 	}
-	if m.version = m.int(); m.err == nil && (m.version < 1 || m.version > 3) {
-		m.fail(fmt.Errorf("version %d of MOJO: %w", m.version, profile.ErrUnsupported), "convert it: mojo2austin FILE FILE.austin")
+	if m.version = m.int(); m.Err() == nil && (m.version < 1 || m.version > 3) {
+		m.Fail(fmt.Errorf("version %d of MOJO: %w", m.version, profile.ErrUnsupported), "convert it: mojo2austin FILE FILE.austin")
 	}
-	for m.err == nil {
-		event, err := m.in.ReadByte()
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
-		m.offset++
-		m.event(event)
+	for m.More() {
+		m.event(m.Byte())
 	}
 	m.finish()
-	return m.err
+	return m.Err()
 }
 
 func (m *mojo) event(event byte) {
 	switch event {
 	case metadata:
 		key := m.text()
-		if value := m.text(); m.err == nil {
+		if value := m.text(); m.Err() == nil {
 			m.meta(key, value)
 		}
 	case stackEvent:
@@ -94,7 +84,7 @@ func (m *mojo) event(event byte) {
 		if n, err := strconv.ParseUint(thread, 16, 64); err == nil {
 			thread = strconv.FormatUint(n, 10)
 		}
-		if m.err == nil {
+		if m.Err() == nil {
 			m.open = true
 			m.sample = sample{thread: m.thread(strconv.AppendInt(nil, m.process, 10), append(id, thread...))}
 			m.frames = m.frames[:0]
@@ -108,7 +98,7 @@ func (m *mojo) event(event byte) {
 			column = m.int()
 			m.int()
 		}
-		if m.err == nil {
+		if m.Err() == nil {
 			m.known[k] = m.frame(file, function, position(line), position(column))
 		}
 	case frameInvalid:
@@ -117,12 +107,12 @@ func (m *mojo) event(event byte) {
 		k := key{m.process, m.int()}
 		fr, ok := m.known[k]
 		if !ok {
-			m.malformed("a frame that was not defined: %d", k.number)
+			m.Malformed("a frame that was not defined: %d", k.number)
 			return
 		}
 		m.push(fr)
 	case frameKernel:
-		if name := m.text(); m.err == nil {
+		if name := m.text(); m.Err() == nil {
 			fn := m.Profile.Symbols.Function(profile.Function{Name: name, Kind: profile.KindKernel})
 			m.push(m.Profile.Symbols.Frame(profile.Frame{Function: fn}))
 		}
@@ -133,31 +123,31 @@ func (m *mojo) event(event byte) {
 	case metricTime:
 		v := m.int()
 		if v < 0 || v > math.MaxInt64/1000 {
-			m.malformed("a time of %d microseconds", v)
+			m.Malformed("a time of %d microseconds", v)
 		}
 		m.sample.nanos = v * 1000
 	case metricMemory:
 		m.sample.bytes = m.int()
 	case stringEvent:
 		k := key{m.process, m.int()}
-		if text := m.text(); m.err == nil {
+		if text := m.text(); m.Err() == nil {
 			m.strings[k] = text
 		}
 	case stringRef:
 		m.int()
 	default:
-		m.fail(fmt.Errorf("event %d of MOJO: %w", event, profile.ErrUnsupported), "convert it: mojo2austin FILE FILE.austin")
+		m.Fail(fmt.Errorf("event %d of MOJO: %w", event, profile.ErrUnsupported), "convert it: mojo2austin FILE FILE.austin")
 	}
 }
 
 // push adds a frame to the sample in work.
 func (m *mojo) push(fr profile.FrameID) {
 	switch {
-	case m.err != nil:
+	case m.Err() != nil:
 	case !m.open:
-		m.malformed("a frame without a sample")
+		m.Malformed("a frame without a sample")
 	case len(m.frames) == m.Limits.Depth:
-		m.fail(profile.TooDeep(m.Limits.Depth), "")
+		m.Fail(profile.TooDeep(m.Limits.Depth), "")
 	default:
 		m.frames = append(m.frames, fr)
 	}
@@ -165,13 +155,13 @@ func (m *mojo) push(fr profile.FrameID) {
 
 // finish adds the sample in work.
 func (m *mojo) finish() {
-	if !m.open || m.err != nil {
+	if !m.open || m.Err() != nil {
 		return
 	}
 	m.open = false
 	slices.Reverse(m.frames)
 	if m.sample.stack = m.Stack(m.frames); !m.add(m.sample) {
-		m.malformed("the values add up to more than 63 bits")
+		m.Malformed("the values add up to more than 63 bits")
 	}
 }
 
@@ -179,7 +169,7 @@ func (m *mojo) finish() {
 func (m *mojo) string(number int64) string {
 	text, ok := m.strings[key{m.process, number}]
 	if !ok && number > 1 {
-		m.malformed("a string that was not defined: %d", number)
+		m.Malformed("a string that was not defined: %d", number)
 	}
 	return text
 }
@@ -192,43 +182,17 @@ func position(v int64) int32 {
 	return int32(v)
 }
 
-func (m *mojo) malformed(format string, args ...any) {
-	m.fail(profile.Malformed(format, args...), "")
-}
-
-func (m *mojo) fail(err error, hint string) {
-	if m.err == nil {
-		m.err = &profile.ParseError{Offset: m.offset, Err: err, Hint: hint}
-	}
-}
-
-func (m *mojo) byte() byte {
-	if m.err != nil {
-		return 0
-	}
-	c, err := m.in.ReadByte()
-	switch {
-	case err == io.EOF:
-		m.malformed("the file ends early")
-	case err != nil:
-		m.err = err
-	default:
-		m.offset++
-	}
-	return c
-}
-
 // int reads a number: a sign and 6 bits in the first byte, 7 in each further one.
 func (m *mojo) int() int64 {
 	const more, negative = 0x80, 0x40
-	c := m.byte()
+	c := m.Byte()
 	sign := c & negative
 	v := int64(c & 0x3f)
 	for shift := 6; c&more != 0; shift += 7 {
-		c = m.byte()
+		c = m.Byte()
 		part := int64(c & 0x7f)
 		if shift > 62 || part<<shift>>shift != part || part<<shift < 0 {
-			m.malformed("a number of more than 63 bits")
+			m.Malformed("a number of more than 63 bits")
 			return 0
 		}
 		v |= part << shift
@@ -242,9 +206,9 @@ func (m *mojo) int() int64 {
 // text reads a string, which ends in NUL.
 func (m *mojo) text() string {
 	var b []byte
-	for c := m.byte(); c != 0; c = m.byte() {
-		if b = append(b, c); len(b) > m.limit {
-			m.fail(profile.TooLarge("string longer", int64(m.limit), "--max-line"), "")
+	for c := m.Byte(); c != 0; c = m.Byte() {
+		if b = append(b, c); len(b) > m.Limits.Line {
+			m.Fail(profile.TooLarge("string longer", int64(m.Limits.Line), "--max-line"), "")
 			return ""
 		}
 	}

@@ -1,28 +1,23 @@
 package pstats
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 	"math"
 	"strconv"
 
-	"github.com/dendroprof/dendro/format/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/bytescan"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // marshal reads the values of Python's marshal that a profile consists of. After the
 // first error all methods return zero values.
 type marshal struct {
-	in     *bufio.Reader
-	offset int64
-	limit  int // bytes of a text
-	refs   []value
-	texts  []string // of Python 2, which numbers interned strings apart
-	err    error
+	*bytescan.Scanner
+	refs  []value
+	texts []string // of Python 2, which numbers interned strings apart
 
 	flagged int // the reference that the value in work becomes, or -1
-	buf     []byte
 }
 
 // value is what a reference may stand for: a text, a number or a function.
@@ -43,58 +38,21 @@ const (
 const flagRef = 0x80
 
 func newMarshal(r io.Reader, l profile.Limits) *marshal {
-	return &marshal{in: bufio.NewReader(r), limit: l.Line, flagged: -1}
-}
-
-func (m *marshal) malformed(format string, args ...any) {
-	m.fail(profile.Malformed(format, args...))
-}
-
-func (m *marshal) fail(err error) {
-	if m.err == nil {
-		m.err = &profile.ParseError{Offset: m.offset, Err: err}
-	}
+	return &marshal{Scanner: bytescan.New(r, "profile", l), flagged: -1}
 }
 
 // end checks that nothing follows.
 func (m *marshal) end() error {
-	if m.err == nil {
-		switch _, err := m.in.ReadByte(); err {
-		case io.EOF:
-		case nil:
-			m.malformed("something follows the profile")
-		default:
-			m.err = err
-		}
+	if m.More() {
+		m.Malformed("something follows the profile")
 	}
-	return m.err
-}
-
-// bytes reads n bytes, valid until the next call; zeros after an error.
-func (m *marshal) bytes(n int) []byte {
-	m.buf = m.buf[:0]
-	for m.err == nil && len(m.buf) < n {
-		from := len(m.buf)
-		m.buf = append(m.buf, make([]byte, min(n-from, 64<<10))...)
-		k, err := io.ReadFull(m.in, m.buf[from:])
-		m.offset += int64(k)
-		switch {
-		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			m.malformed("the profile ends early")
-		case err != nil:
-			m.err = err
-		}
-	}
-	if m.err != nil {
-		m.buf = make([]byte, min(n, 8))
-	}
-	return m.buf
+	return m.Err()
 }
 
 // tag reads the type of the next value. If the value becomes a reference, room for it
 // is made.
 func (m *marshal) tag() byte {
-	t := m.bytes(1)[0]
+	t := m.Byte()
 	m.flagged = -1
 	if t&flagRef != 0 {
 		m.flagged = len(m.refs)
@@ -105,18 +63,18 @@ func (m *marshal) tag() byte {
 
 // keep makes v what the reference of number ref stands for.
 func (m *marshal) keep(ref int, v value) {
-	if ref >= 0 && m.err == nil {
+	if ref >= 0 && m.Err() == nil {
 		m.refs[ref] = v
 	}
 }
 
 // ref reads a reference to a value of a kind.
 func (m *marshal) ref(kind byte) value {
-	i := binary.LittleEndian.Uint32(m.bytes(4))
-	if m.err == nil && (uint64(i) >= uint64(len(m.refs)) || m.refs[i].kind != kind) {
-		m.malformed("reference %d to another value than is expected", i)
+	i := binary.LittleEndian.Uint32(m.Bytes(4))
+	if m.Err() == nil && (uint64(i) >= uint64(len(m.refs)) || m.refs[i].kind != kind) {
+		m.Malformed("reference %d to another value than is expected", i)
 	}
-	if m.err != nil {
+	if m.Err() != nil {
 		return value{}
 	}
 	return m.refs[i]
@@ -126,9 +84,9 @@ func (m *marshal) ref(kind byte) value {
 func (m *marshal) size(tag byte) int {
 	switch tag {
 	case '(':
-		return int(int32(binary.LittleEndian.Uint32(m.bytes(4))))
+		return int(int32(binary.LittleEndian.Uint32(m.Bytes(4))))
 	case ')':
-		return int(m.bytes(1)[0])
+		return int(m.Byte())
 	}
 	return -1
 }
@@ -146,8 +104,8 @@ func (m *marshal) function() (fn profile.Function, ok bool) {
 		}
 		return fn, false
 	}
-	if size := m.size(tag); size != 3 && m.err == nil {
-		m.malformed("a key that is no function of file, line and name")
+	if size := m.size(tag); size != 3 && m.Err() == nil {
+		m.Malformed("a key that is no function of file, line and name")
 	}
 	fn.File = m.text()
 	if line := m.number(); line > 0 && line <= math.MaxInt32 {
@@ -157,7 +115,7 @@ func (m *marshal) function() (fn profile.Function, ok bool) {
 	if flagged >= 0 {
 		m.keep(flagged, value{kind: functionValue, fn: &fn})
 	}
-	return fn, m.err == nil
+	return fn, m.Err() == nil
 }
 
 // text reads a string.
@@ -169,33 +127,24 @@ func (m *marshal) text() string {
 	case 'r':
 		return m.ref(textValue).text
 	case 'R':
-		i := binary.LittleEndian.Uint32(m.bytes(4))
-		if m.err == nil && uint64(i) >= uint64(len(m.texts)) {
-			m.malformed("reference %d to an interned string that was not before", i)
+		i := binary.LittleEndian.Uint32(m.Bytes(4))
+		if m.Err() == nil && uint64(i) >= uint64(len(m.texts)) {
+			m.Malformed("reference %d to an interned string that was not before", i)
 		}
-		if m.err != nil {
+		if m.Err() != nil {
 			return ""
 		}
 		return m.texts[i]
 	case 'z', 'Z':
-		size = int(m.bytes(1)[0])
+		size = int(m.Byte())
 	case 's', 't', 'u', 'a', 'A':
-		size = int(int32(binary.LittleEndian.Uint32(m.bytes(4))))
+		size = int(int32(binary.LittleEndian.Uint32(m.Bytes(4))))
 	default:
-		m.malformed("no string (type %q)", tag)
+		m.Malformed("no string (type %q)", tag)
 		return ""
 	}
-	switch {
-	case size < 0:
-		m.malformed("a string of %d bytes", size)
-	case size > m.limit:
-		m.fail(profile.TooLarge("string longer", int64(m.limit), "--max-line"))
-	}
-	if m.err != nil {
-		return ""
-	}
-	text := stacktext.Clean(m.bytes(size))
-	if m.err != nil {
+	text := m.Text(size)
+	if m.Err() != nil {
 		return ""
 	}
 	m.keep(flagged, value{kind: textValue, text: text})
@@ -216,21 +165,21 @@ func (m *marshal) numberOf(tag byte) float64 {
 	case 'r':
 		return m.ref(numberValue).number
 	case 'i':
-		v = float64(int32(binary.LittleEndian.Uint32(m.bytes(4))))
+		v = float64(int32(binary.LittleEndian.Uint32(m.Bytes(4))))
 	case 'I':
-		v = float64(int64(binary.LittleEndian.Uint64(m.bytes(8))))
+		v = float64(int64(binary.LittleEndian.Uint64(m.Bytes(8))))
 	case 'g':
-		v = math.Float64frombits(binary.LittleEndian.Uint64(m.bytes(8)))
+		v = math.Float64frombits(binary.LittleEndian.Uint64(m.Bytes(8)))
 	case 'f':
-		text := string(m.bytes(int(m.bytes(1)[0])))
+		text := string(m.Bytes(int(m.Byte())))
 		var err error
-		if v, err = strconv.ParseFloat(text, 64); err != nil && m.err == nil {
-			m.malformed("no number: %.30q", text)
+		if v, err = strconv.ParseFloat(text, 64); err != nil && m.Err() == nil {
+			m.Malformed("no number: %.30q", text)
 		}
 	case 'l':
 		v = m.long()
 	default:
-		m.malformed("no number (type %q)", tag)
+		m.Malformed("no number (type %q)", tag)
 	}
 	m.keep(flagged, value{kind: numberValue, number: v})
 	return v
@@ -238,18 +187,18 @@ func (m *marshal) numberOf(tag byte) float64 {
 
 // long reads an integer of any size: its digits of 15 bits, least first.
 func (m *marshal) long() float64 {
-	n := int32(binary.LittleEndian.Uint32(m.bytes(4)))
+	n := int32(binary.LittleEndian.Uint32(m.Bytes(4)))
 	sign := 1.0
 	if n < 0 {
 		n, sign = -n, -1
 	}
 	v, unit := 0.0, sign
-	for ; n != 0 && m.err == nil; n-- {
+	for ; n != 0 && m.Err() == nil; n-- {
 		if unit > 1e18 || unit < -1e18 {
-			m.malformed("a number of more than 63 bits")
+			m.Malformed("a number of more than 63 bits")
 			return 0
 		}
-		v += unit * float64(binary.LittleEndian.Uint16(m.bytes(2)))
+		v += unit * float64(binary.LittleEndian.Uint16(m.Bytes(2)))
 		unit *= 1 << 15
 	}
 	return v

@@ -59,7 +59,7 @@ func Sniff(prefix []byte) bool {
 		return false
 	}
 	key, ok := m.function()
-	return ok && key.Name != "" && m.size(m.tag()) == 5 && m.err == nil
+	return ok && key.Name != "" && m.size(m.tag()) == 5 && m.Err() == nil
 }
 
 // file is one file.
@@ -73,22 +73,22 @@ type file struct {
 // read reads the dictionary into the graph.
 func (f *file) read() {
 	if f.tag() != '{' {
-		f.malformed("not a dictionary of functions")
+		f.Malformed("not a dictionary of functions")
 	}
-	for f.err == nil {
+	for f.Err() == nil {
 		key, ok := f.function()
 		if !ok {
 			return
 		}
 		n := f.node(key)
 		if size := f.size(f.tag()); size != 5 {
-			f.malformed("%d figures of function %.60q, want 5", size, key.Name)
+			f.Malformed("%d figures of function %.60q, want 5", size, key.Name)
 			return
 		}
 		f.number()
 		f.number()
 		self, total := f.nanoseconds(), f.nanoseconds()
-		if f.err == nil && !f.graph.AddSelf(n, 0, self) {
+		if f.Err() == nil && !f.graph.AddSelf(n, 0, self) {
 			f.tooMuch()
 		}
 		f.callers(n, total)
@@ -104,12 +104,12 @@ type call struct {
 // callers reads the callers of a function, whose total time is total.
 func (f *file) callers(n int32, total int64) {
 	if f.tag() != '{' {
-		f.malformed("the callers of a function are not a dictionary")
+		f.Malformed("the callers of a function are not a dictionary")
 		return
 	}
 	var counted []call
 	sum := 0.0
-	for f.err == nil {
+	for f.Err() == nil {
 		key, ok := f.function()
 		if !ok {
 			break
@@ -118,7 +118,7 @@ func (f *file) callers(n int32, total int64) {
 		switch tag := f.tag(); tag {
 		case '(', ')':
 			if size := f.size(tag); size != 4 {
-				f.malformed("%d figures of a caller, want 4", size)
+				f.Malformed("%d figures of a caller, want 4", size)
 				return
 			}
 			f.number()
@@ -141,12 +141,12 @@ func (f *file) callers(n int32, total int64) {
 }
 
 func (f *file) call(caller, callee int32, total int64) {
-	if f.err == nil && !f.graph.AddCall(caller, callee, total) {
+	if f.Err() == nil && !f.graph.AddCall(caller, callee, total) {
 		f.tooMuch()
 	}
 }
 
-func (f *file) tooMuch() { f.malformed("the times add up to more than 63 bits of nanoseconds") }
+func (f *file) tooMuch() { f.Malformed("the times add up to more than 63 bits of nanoseconds") }
 
 // nanoseconds reads a time in seconds.
 func (f *file) nanoseconds() int64 {
@@ -156,7 +156,7 @@ func (f *file) nanoseconds() int64 {
 		f.negative++
 		return 0
 	case v >= 1<<62 || v != v:
-		f.malformed("a time of %g seconds", v/1e9)
+		f.Malformed("a time of %g seconds", v/1e9)
 		return 0
 	}
 	return int64(v)

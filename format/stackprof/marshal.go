@@ -1,14 +1,13 @@
 package stackprof
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/binary"
 	"io"
 	"strconv"
 
+	"github.com/dendroprof/dendro/format/internal/bytescan"
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
-	"github.com/dendroprof/dendro/format/internal/stacktext"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // magic begins what Ruby's Marshal 4.8 has written of a hash.
@@ -18,10 +17,8 @@ const magic = "\x04\x08{"
 // strings, symbols, numbers, booleans and nil. Links to objects that were written before
 // are followed for strings and numbers. After its end or an error, err is not nil.
 type marshal struct {
-	in      *bufio.Reader
-	offset  int64
-	limit   int // bytes of a string
-	err     error
+	*bytescan.Scanner
+	ended   bool
 	out     []byte // not yet read
 	written int64
 
@@ -46,16 +43,18 @@ const (
 
 // Read implements io.Reader.
 func (m *marshal) Read(b []byte) (int, error) {
-	for len(m.out) < len(b) && m.err == nil {
-		if m.offset == 0 {
-			m.bytes(2) // the version, which is of magic
+	for len(m.out) < len(b) && m.Err() == nil && !m.ended {
+		if m.Offset() == 0 {
+			m.Bytes(2) // the version, which is of magic
 		}
 		m.next()
-		if m.err == nil && len(m.open) == 0 {
-			m.finish()
+		if m.Err() == nil && len(m.open) == 0 {
+			if m.ended = true; m.More() {
+				m.Malformed("something follows the result")
+			}
 		}
-		if m.written > harmless && m.written > mostExpansion*m.offset {
-			m.malformed("a few bytes stand for %d MB", m.written>>20)
+		if m.written > harmless && m.written > mostExpansion*m.Offset() {
+			m.Malformed("a few bytes stand for %d MB", m.written>>20)
 		}
 	}
 	n := copy(b, m.out)
@@ -64,24 +63,7 @@ func (m *marshal) Read(b []byte) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	return 0, m.err
-}
-
-// finish reads to the end.
-func (m *marshal) finish() {
-	if _, m.err = m.in.ReadByte(); m.err == nil {
-		m.malformed("something follows the result")
-	}
-}
-
-func (m *marshal) malformed(format string, args ...any) {
-	m.fail(profile.Malformed(format, args...))
-}
-
-func (m *marshal) fail(err error) {
-	if m.err == nil {
-		m.err = &profile.ParseError{Offset: m.offset, Err: err}
-	}
+	return 0, cmp.Or(m.Err(), io.EOF)
 }
 
 // next reads one value, or the beginning of one with elements, and closes what ends.
@@ -100,14 +82,14 @@ func (m *marshal) next() {
 		c.done++
 	}
 	from := len(m.out)
-	m.value(m.byte())
-	if key && m.err == nil {
+	m.value(m.Byte())
+	if key && m.Err() == nil {
 		switch text := m.out[from:]; {
 		case len(text) > 0 && text[0] == '"':
 		case len(text) > 0 && (text[0] == '-' || text[0] >= '0' && text[0] <= '9'):
 			m.out = append(m.out[:from], `"`+string(text)+`"`...)
 		default:
-			m.malformed("a key that is no string and no number")
+			m.Malformed("a key that is no string and no number")
 		}
 	}
 	for n := len(m.open); n > 0 && m.open[n-1].done == m.open[n-1].all; n-- {
@@ -142,17 +124,17 @@ func (m *marshal) value(tag byte) {
 	case '"':
 		m.object(string(jsonscan.AppendText(nil, m.text())))
 	case 'I':
-		if tag := m.byte(); tag != '"' && m.err == nil {
-			m.malformed("an object of type %q", tag)
+		if tag := m.Byte(); tag != '"' && m.Err() == nil {
+			m.Malformed("an object of type %q", tag)
 			return
 		}
 		m.object(string(jsonscan.AppendText(nil, m.text())))
 		m.encoding()
 	case '@':
 		i := m.int()
-		if m.err == nil && (i < 0 || i >= len(m.objects) || m.objects[i] == "") {
-			m.malformed("a link to object %d", i)
-		} else if m.err == nil {
+		if m.Err() == nil && (i < 0 || i >= len(m.objects) || m.objects[i] == "") {
+			m.Malformed("a link to object %d", i)
+		} else if m.Err() == nil {
 			m.out = append(m.out, m.objects[i]...)
 		}
 	case '[', '{':
@@ -161,16 +143,16 @@ func (m *marshal) value(tag byte) {
 		m.objects = append(m.objects, "")
 		switch {
 		case c.all < 0:
-			m.malformed("%d elements", c.all)
+			m.Malformed("%d elements", c.all)
 		case len(m.open) == mostLevels:
-			m.malformed("more than %d levels", mostLevels)
+			m.Malformed("more than %d levels", mostLevels)
 		}
 		if c.hash {
 			c.all *= 2
 		}
 		m.open = append(m.open, c)
 	default:
-		m.malformed("an object of type %q", tag)
+		m.Malformed("an object of type %q", tag)
 	}
 }
 
@@ -182,14 +164,14 @@ func (m *marshal) object(json string) {
 
 // encoding skips the pairs behind a string that say its encoding.
 func (m *marshal) encoding() {
-	for n := m.int(); n > 0 && m.err == nil; n-- {
-		m.symbol(m.byte())
+	for n := m.int(); n > 0 && m.Err() == nil; n-- {
+		m.symbol(m.Byte())
 		from := len(m.out)
-		switch tag := m.byte(); tag {
+		switch tag := m.Byte(); tag {
 		case 'T', 'F', '"', '@':
 			m.value(tag)
 		default:
-			m.malformed("an encoding of type %q", tag)
+			m.Malformed("an encoding of type %q", tag)
 		}
 		m.out = m.out[:from]
 	}
@@ -203,59 +185,23 @@ func (m *marshal) symbol(tag byte) string {
 		m.symbols = append(m.symbols, text)
 		return text
 	case ';':
-		if i := m.int(); m.err == nil && i >= 0 && i < len(m.symbols) {
+		if i := m.int(); m.Err() == nil && i >= 0 && i < len(m.symbols) {
 			return m.symbols[i]
 		}
 	}
-	m.malformed("a symbol that was not before")
+	m.Malformed("a symbol that was not before")
 	return ""
-}
-
-// byte reads a byte; 0 after an error.
-func (m *marshal) byte() byte { return m.bytes(1)[0] }
-
-// bytes reads n bytes; a zero after an error.
-func (m *marshal) bytes(n int) []byte {
-	if n > m.limit {
-		m.fail(profile.TooLarge("string longer", int64(m.limit), "--max-line"))
-	}
-	b := make([]byte, 0, max(1, min(n, 4096)))
-	for m.err == nil && len(b) < n {
-		from := len(b)
-		b = append(b, make([]byte, min(n-from, 64<<10))...)
-		k, err := io.ReadFull(m.in, b[from:])
-		m.offset += int64(k)
-		switch {
-		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			m.malformed("the result ends early")
-		case err != nil:
-			m.err = err
-		}
-	}
-	if m.err != nil {
-		return []byte{0}
-	}
-	return b
 }
 
 // text reads a length and as many bytes.
 func (m *marshal) text() string {
-	n := m.int()
-	if n < 0 {
-		m.malformed("a string of %d bytes", n)
-		return ""
-	}
-	b := m.bytes(n)
-	if m.err != nil {
-		return ""
-	}
-	return stacktext.Clean(b)
+	return m.Text(m.int())
 }
 
 // int reads an integer of up to four bytes: 0 as 0; -123 to 122 shifted away from it by
 // 5; else the number of bytes, negative for a negative number, and these.
 func (m *marshal) int() int {
-	c := int(int8(m.byte()))
+	c := int(int8(m.Byte()))
 	switch {
 	case c == 0:
 		return 0
@@ -267,7 +213,7 @@ func (m *marshal) int() int {
 	n := max(c, -c)
 	var b [4]byte
 	v := 0
-	copy(b[:], m.bytes(n))
+	copy(b[:], m.Bytes(n))
 	v = int(binary.LittleEndian.Uint32(b[:]))
 	if c < 0 {
 		v -= 1 << (8 * n)
@@ -277,16 +223,16 @@ func (m *marshal) int() int {
 
 // big reads an integer of more bytes, as JSON.
 func (m *marshal) big() string {
-	sign := m.byte()
+	sign := m.Byte()
 	n := 2 * m.int()
-	if m.err == nil && (n < 0 || n > 8) {
-		m.malformed("an integer of %d bytes", n)
+	if m.Err() == nil && (n < 0 || n > 8) {
+		m.Malformed("an integer of %d bytes", n)
 	}
-	if m.err != nil {
+	if m.Err() != nil {
 		return "0"
 	}
 	var b [8]byte
-	copy(b[:], m.bytes(n))
+	copy(b[:], m.Bytes(n))
 	text := strconv.FormatUint(binary.LittleEndian.Uint64(b[:]), 10)
 	if sign == '-' {
 		return "-" + text
@@ -298,8 +244,8 @@ func (m *marshal) big() string {
 func (m *marshal) float() string {
 	text := m.text()
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil && m.err == nil {
-		m.malformed("a number %.30q", text)
+	if err != nil && m.Err() == nil {
+		m.Malformed("a number %.30q", text)
 	}
 	if v-v != 0 {
 		return "null"

@@ -9,7 +9,6 @@
 package stackprof
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/internal/bytescan"
 	"github.com/dendroprof/dendro/format/internal/callgraph"
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -40,13 +40,13 @@ func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pro
 	if first != magic[0] {
 		return d.json.Decode(r, s, l)
 	}
-	m := &marshal{in: bufio.NewReader(r), limit: l.WithDefaults().Line}
+	m := &marshal{Scanner: bytescan.New(r, "result", l.WithDefaults())}
 	p, err := d.json.Decode(m, s, l)
 	if pe, ok := err.(*profile.ParseError); ok {
 		pe.Offset = -1 // it is one of the JSON
 	}
-	if m.err != nil && m.err != io.EOF {
-		return nil, m.err
+	if m.Err() != nil {
+		return nil, m.Err()
 	}
 	return p, err
 }
