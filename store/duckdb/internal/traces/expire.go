@@ -115,15 +115,14 @@ func (x *remover) StoredTasks() ([]traceprof.StoredTask, error) {
 		LEFT JOIN (SELECT task, sum(strlen(name) + 8) AS size FROM stack_signature GROUP BY task) g ON g.task = t.id
 		LEFT JOIN (SELECT task, count(*) * 8 AS size FROM stack_path GROUP BY task) p ON p.task = t.id`
 	err := x.s.read(x.ctx, func(c *driver.Conn) error {
-		return c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
-			newest, bytes := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2)
-			for i, name := range ch.Texts(0) {
-				task, ok := found[name]
-				if !ok {
-					task.End = newest[i]
-				}
-				found[name] = traceprof.StoredTask{End: max(task.End, newest[i]), Bytes: task.Bytes + bytes[i]}
+		var name string
+		var newest, bytes int64
+		return c.Rows(x.ctx, sql, nil, []any{&name, &newest, &bytes}, func() error {
+			task, ok := found[name]
+			if !ok {
+				task.End = newest
 			}
+			found[name] = traceprof.StoredTask{End: max(task.End, newest), Bytes: task.Bytes + bytes}
 			return nil
 		})
 	})

@@ -40,15 +40,9 @@ func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) er
 				merged[key] = &i
 			}
 		}
-		var texts [5][]string
-		var numbers [4][]int64
+		var rows []instanceRow
 		for _, i := range merged {
-			for k, text := range []string{i.Service, i.Name, i.Layer, i.Language, toJSON(i.Properties)} {
-				texts[k] = append(texts[k], text)
-			}
-			for k, n := range []int64{i.FirstSeen, i.LastSeen, i.Polled, i.Skew} {
-				numbers[k] = append(numbers[k], n)
-			}
+			rows = append(rows, instanceRow{*i, toJSON(i.Properties)})
 		}
 		if err := wantKeys(c, 1, old); err != nil {
 			return err
@@ -56,27 +50,31 @@ func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) er
 		if err := c.Exec("DELETE FROM instance WHERE rowid IN (SELECT key FROM wanted WHERE grp = 1); DELETE FROM wanted"); err != nil {
 			return err
 		}
-		return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2],
-			numbers[3])
+		return driver.Insert(c, "", "instance", rows, (*instanceRow).fields)
 	}, nil)
+}
+
+// instanceRow is a row of table instance.
+type instanceRow struct {
+	traceprof.Instance
+	properties string // as JSON
+}
+
+func (r *instanceRow) fields() []any {
+	return []any{&r.Service, &r.Name, &r.Layer, &r.Language, &r.properties, &r.FirstSeen, &r.LastSeen, &r.Polled, &r.Skew}
 }
 
 // readInstances calls f with the instances that meet a condition and their row ids, in
 // the caller's transaction.
 func readInstances(ctx context.Context, c *driver.Conn, where string, args []any, f func(row int64, i traceprof.Instance)) error {
-	sql := "SELECT service, name, layer, language, properties, first_seen, last_seen, polled, skew, rowid FROM instance WHERE " + where
-	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {
-		services, names, layers, languages, properties := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4)
-		first, last, polled, skew := driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7),
-			driver.Column[int64](ch, 8)
-		for i, row := range driver.Column[int64](ch, 9) {
-			found := traceprof.Instance{Service: services[i], Name: names[i], Layer: layers[i], Language: languages[i],
-				FirstSeen: first[i], LastSeen: last[i], Polled: polled[i], Skew: skew[i]}
-			if err := fromJSON(properties[i], &found.Properties); err != nil {
-				return driver.Corruptf("instance %s of %s: %v", names[i], services[i], err)
-			}
-			f(row, found)
+	var r instanceRow
+	var id int64
+	return c.Rows(ctx, "SELECT *, rowid FROM instance WHERE "+where, args, append(r.fields(), &id), func() error {
+		found := r.Instance
+		if err := fromJSON(r.properties, &found.Properties); err != nil {
+			return driver.Corruptf("instance %s of %s: %v", r.Name, r.Service, err)
 		}
+		f(id, found)
 		return nil
 	})
 }

@@ -79,11 +79,9 @@ func sampledSegments(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQu
 			return err
 		}
 		const from = "SELECT t.name, s.segment, sum(s.size)::BIGINT, max(s.newest) FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
-		return c.Query(ctx, from+where+" GROUP BY ALL", args, func(ch driver.Chunk) error {
-			segments, bytes, arrived := ch.Texts(1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-			for i, task := range ch.Texts(0) {
-				list = append(list, sampledSize{traceprof.SampledSegment{Task: task, Segment: segments[i]}, bytes[i], arrived[i]})
-			}
+		var s sampledSize
+		return c.Rows(ctx, from+where+" GROUP BY ALL", args, []any{&s.Task, &s.Segment, &s.bytes, &s.arrived}, func() error {
+			list = append(list, s)
 			return nil
 		})
 	})
@@ -159,14 +157,12 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 	}
 	read := func(keys string) error {
 		sql := "SELECT task, segment, seq, n, language, data FROM snapshot WHERE " + condition + "key IN (" + keys + ")"
-		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			stacks, names, seq := driver.Column[int32](ch, 0), driver.Column[driver.Text](ch, 1), driver.Column[int64](ch, 2)
-			n, languages, data := driver.Column[int32](ch, 3), driver.Column[uint8](ch, 4), driver.Column[driver.Text](ch, 5)
-			for i := range names {
-				if segment, ok := wanted[string(names[i].Bytes())]; ok {
-					found = append(found, snapshotPart{stacks: stacks[i], segment: segment, seq: seq[i], n: n[i],
-						language: traceprof.Language(languages[i]), data: slices.Clone(data[i].Bytes())})
-				}
+		var p snapshotPart
+		var name *driver.Text
+		return c.Rows(ctx, sql, nil, []any{&p.stacks, &name, &p.seq, &p.n, (*uint8)(&p.language), &p.data}, func() error {
+			var ok bool
+			if p.segment, ok = wanted[string(name.Bytes())]; ok {
+				found = append(found, p)
 			}
 			return nil
 		})

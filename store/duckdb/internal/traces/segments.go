@@ -69,10 +69,9 @@ func (t *Store) knownSegments(ctx context.Context, c *driver.Conn, list []tracep
 	if err := want(c, 0, doubtful); err != nil {
 		return nil, err
 	}
-	err := c.Query(ctx, "SELECT id FROM segment WHERE "+isWanted(0, "key", "id"), nil, func(ch driver.Chunk) error {
-		for _, id := range ch.Texts(0) {
-			known[id] = true
-		}
+	var id string
+	err := c.Rows(ctx, "SELECT id FROM segment WHERE "+isWanted(0, "key", "id"), nil, []any{&id}, func() error {
+		known[id] = true
 		return nil
 	})
 	if err != nil {
@@ -81,24 +80,26 @@ func (t *Store) knownSegments(ctx context.Context, c *driver.Conn, list []tracep
 	return known, c.Exec("DELETE FROM wanted")
 }
 
+// segmentRow is a row of table segment.
+type segmentRow struct {
+	traceprof.Segment
+	seq, key, traceKey, latency, size, arrived int64
+}
+
+func (r *segmentRow) fields() []any {
+	return []any{&r.seq, &r.key, &r.ID, &r.traceKey, &r.Trace, &r.Service, &r.Instance, &r.Endpoint, &r.Operation, &r.Start, &r.latency,
+		&r.Error, &r.size, &r.Raw, &r.arrived}
+}
+
 // writeSegments appends rows whose numbers begin at next.
 func writeSegments(c *driver.Conn, next int64, list []*traceprof.Segment) error {
-	n := len(list)
-	var texts [6][]string
-	var numbers [7][]int64
-	failed, raw := make([]bool, n), make([][]byte, n)
+	rows := make([]segmentRow, len(list))
 	for i, s := range list {
-		for k, text := range []string{s.ID, s.Trace, s.Service, s.Instance, s.Endpoint, s.Operation} {
-			texts[k] = append(texts[k], text)
-		}
 		size := len(s.ID) + len(s.Trace) + len(s.Raw) + segmentOverhead
-		for k, v := range []int64{next + int64(i), textKey(s.ID), textKey(s.Trace), s.Start, s.Latency(), int64(size), s.Arrived()} {
-			numbers[k] = append(numbers[k], v)
-		}
-		failed[i], raw[i] = s.Error, s.Raw
+		rows[i] = segmentRow{Segment: *s, seq: next + int64(i), key: textKey(s.ID), traceKey: textKey(s.Trace), latency: s.Latency(),
+			size: int64(size), arrived: s.Arrived()}
 	}
-	return c.Append("", "segment", n, numbers[0], numbers[1], texts[0], numbers[2], texts[1], texts[2], texts[3], texts[4], texts[5],
-		numbers[3], numbers[4], failed, numbers[5], raw, numbers[6])
+	return driver.Insert(c, "", "segment", rows, (*segmentRow).fields)
 }
 
 // segmentOverhead is the size of a segment without its ids and raw bytes.
@@ -125,9 +126,13 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]trace
 		}
 		var numbers []int64
 		const sql = "SELECT seq, id, trace, service, instance, endpoint, operation, start, latency, failed, arrived FROM segment WHERE "
-		err = c.Query(ctx, sql+where+" ORDER BY "+order+page, args, func(ch driver.Chunk) error {
-			numbers = append(numbers, driver.Column[int64](ch, 0)...)
-			list = appendSegments(list, ch)
+		var r segmentRow
+		err = c.Rows(ctx, sql+where+" ORDER BY "+order+page, args, []any{&r.seq, &r.ID, &r.Trace, &r.Service, &r.Instance, &r.Endpoint,
+			&r.Operation, &r.Start, &r.latency, &r.Error, &r.arrived}, func() error {
+			s := r.Segment
+			s.End = s.Start + r.latency
+			s.SetArrived(r.arrived)
+			numbers, list = append(numbers, r.seq), append(list, s)
 			return nil
 		})
 		if err != nil || q.NoRaw || len(list) == 0 {
@@ -164,19 +169,6 @@ func segmentCondition(c *driver.Conn, q *traceprof.SegmentQuery) (where string, 
 	return strings.Join(conditions, " AND "), args, nil
 }
 
-// appendSegments reads rows of the columns that Segments selects.
-func appendSegments(list []traceprof.Segment, ch driver.Chunk) []traceprof.Segment {
-	ids, traces, services, instances, endpoints, operations := ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
-	start, latency, failed := driver.Column[int64](ch, 7), driver.Column[int64](ch, 8), driver.Column[bool](ch, 9)
-	arrived := driver.Column[int64](ch, 10)
-	for i := range ids {
-		list = append(list, traceprof.Segment{ID: ids[i], Trace: traces[i], Service: services[i], Instance: instances[i],
-			Endpoint: endpoints[i], Operation: operations[i], Start: start[i], End: start[i] + latency[i], Error: failed[i]})
-		list[len(list)-1].SetArrived(arrived[i])
-	}
-	return list
-}
-
 // readRaw reads the raw bytes of segments whose rows have the given numbers: in a
 // separate statement, which reads no other raw bytes.
 func readRaw(ctx context.Context, c *driver.Conn, numbers []int64, list []traceprof.Segment) error {
@@ -191,12 +183,11 @@ func readRaw(ctx context.Context, c *driver.Conn, numbers []int64, list []tracep
 		}
 		where += " AND seq IN (SELECT key FROM wanted WHERE grp = 2)"
 	}
-	return c.Query(ctx, "SELECT seq, raw FROM segment WHERE "+where, nil, func(ch driver.Chunk) error {
-		raw := driver.Column[driver.Text](ch, 1)
-		for i, n := range driver.Column[int64](ch, 0) {
-			if b := raw[i].Bytes(); len(b) > 0 {
-				list[at[n]].Raw = slices.Clone(b)
-			}
+	var n int64
+	var raw []byte
+	return c.Rows(ctx, "SELECT seq, raw FROM segment WHERE "+where, nil, []any{&n, &raw}, func() error {
+		if len(raw) > 0 {
+			list[at[n]].Raw = raw
 		}
 		return nil
 	})
@@ -207,12 +198,10 @@ func (s *Store) Endpoints(ctx context.Context, service, keyword string, limit in
 	var list []traceprof.Endpoint
 	const sql = "SELECT endpoint, count(*), max(latency), max(start) FROM segment WHERE service = ? GROUP BY endpoint ORDER BY endpoint"
 	err := s.read(ctx, func(c *driver.Conn) error {
-		return c.Query(ctx, sql, []any{service}, func(ch driver.Chunk) error {
-			count, slowest, last := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-			for i, name := range ch.Texts(0) {
-				if traceprof.HasKeyword(name, keyword) && (limit <= 0 || len(list) < limit) {
-					list = append(list, traceprof.Endpoint{Service: service, Name: name, Segments: count[i], Slowest: slowest[i], LastSeen: last[i]})
-				}
+		e := traceprof.Endpoint{Service: service}
+		return c.Rows(ctx, sql, []any{service}, []any{&e.Name, &e.Segments, &e.Slowest, &e.LastSeen}, func() error {
+			if traceprof.HasKeyword(e.Name, keyword) && (limit <= 0 || len(list) < limit) {
+				list = append(list, e)
 			}
 			return nil
 		})

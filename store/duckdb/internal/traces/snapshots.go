@@ -119,11 +119,10 @@ func dictionaries(ctx context.Context, c *driver.Conn, tasks []string) (map[stri
 		return nil, err
 	}
 	ids := map[string][]int32{}
-	err = c.Query(ctx, "SELECT id, name FROM sampled_task WHERE "+where, args, func(ch driver.Chunk) error {
-		names := ch.Texts(1)
-		for i, id := range driver.Column[int32](ch, 0) {
-			ids[names[i]] = append(ids[names[i]], id)
-		}
+	var id int32
+	var name string
+	err = c.Rows(ctx, "SELECT id, name FROM sampled_task WHERE "+where, args, []any{&id, &name}, func() error {
+		ids[name] = append(ids[name], id)
 		return nil
 	})
 	if err != nil || len(tasks) <= few {

@@ -16,25 +16,28 @@ import (
 // loadTasks reads all tasks.
 func loadTasks(ctx context.Context, c *driver.Conn) (map[string]traceprof.Task, error) {
 	tasks := map[string]traceprof.Task{}
-	const sql = `SELECT id, kind, service, service_id, created, start, duration, stopped, endpoint, min_duration, period, max_segments,
-		instances, events, arguments FROM task`
-	return tasks, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		ids, kinds, services, serviceIDs := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3)
-		created, start, duration, stopped := driver.Column[int64](ch, 4), driver.Column[int64](ch, 5), driver.Column[int64](ch, 6),
-			driver.Column[int64](ch, 7)
-		endpoints, least, periods, most := ch.Texts(8), driver.Column[int64](ch, 9), driver.Column[int64](ch, 10), driver.Column[int64](ch, 11)
-		instances, events, arguments := ch.Texts(12), ch.Texts(13), ch.Texts(14)
-		for i, id := range ids {
-			t := traceprof.Task{ID: id, Kind: traceprof.Kind(kinds[i]), Service: services[i], ServiceID: serviceIDs[i],
-				Created: created[i], Start: start[i], Duration: duration[i], Stopped: stopped[i], Endpoint: endpoints[i],
-				MinDuration: least[i], Period: periods[i], MaxSegments: int(most[i]), Arguments: arguments[i]}
-			if err := cmp.Or(fromJSON(instances[i], &t.Instances), fromJSON(events[i], &t.Events)); err != nil {
-				return driver.Corruptf("task %s: %v", id, err)
-			}
-			tasks[id] = t
+	var r taskRow
+	return tasks, c.Rows(ctx, "FROM task", nil, r.fields(), func() error {
+		t := r.Task
+		t.MaxSegments = int(r.segments)
+		if err := cmp.Or(fromJSON(r.instances, &t.Instances), fromJSON(r.events, &t.Events)); err != nil {
+			return driver.Corruptf("task %s: %v", t.ID, err)
 		}
+		tasks[t.ID] = t
 		return nil
 	})
+}
+
+// taskRow is a row of table task.
+type taskRow struct {
+	traceprof.Task
+	segments          int64  // MaxSegments
+	instances, events string // as JSON
+}
+
+func (r *taskRow) fields() []any {
+	return []any{&r.ID, (*string)(&r.Kind), &r.Service, &r.ServiceID, &r.Created, &r.Start, &r.Duration, &r.Stopped, &r.Endpoint,
+		&r.MinDuration, &r.Period, &r.segments, &r.instances, &r.events, &r.Arguments}
 }
 
 // toJSON writes a list as text; an empty one is the empty text.
@@ -57,10 +60,8 @@ func fromJSON[T any](text string, list *[]T) error {
 }
 
 func writeTask(c *driver.Conn, t *traceprof.Task) error {
-	return c.Append("", "task", 1, []string{t.ID}, []string{string(t.Kind)}, []string{t.Service}, []string{t.ServiceID},
-		[]int64{t.Created}, []int64{t.Start}, []int64{t.Duration}, []int64{t.Stopped}, []string{t.Endpoint},
-		[]int64{t.MinDuration}, []int64{t.Period}, []int64{int64(t.MaxSegments)},
-		[]string{toJSON(t.Instances)}, []string{toJSON(t.Events)}, []string{t.Arguments})
+	row := taskRow{*t, int64(t.MaxSegments), toJSON(t.Instances), toJSON(t.Events)}
+	return driver.Insert(c, "", "task", []taskRow{row}, (*taskRow).fields)
 }
 
 // all returns the stored tasks, which the caller must not change.
@@ -169,19 +170,19 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 		if err != nil {
 			return err
 		}
-		var tasks, instances, events, texts []string
-		var times []int64
+		var fresh []traceprof.Log
 		for _, l := range lines {
-			key := l.Key()
-			if have[key] {
-				continue
+			if key := l.Key(); !have[key] {
+				have[key], fresh = true, append(fresh, l)
 			}
-			have[key] = true
-			tasks, instances, events = append(tasks, l.Task), append(instances, l.Instance), append(events, string(l.Event))
-			times, texts = append(times, l.Time), append(texts, l.Text)
 		}
-		return c.Append("", "task_log", len(tasks), tasks, instances, events, times, texts)
+		return driver.Insert(c, "", "task_log", fresh, logFields)
 	}, nil)
+}
+
+// logFields are the columns of table task_log.
+func logFields(l *traceprof.Log) []any {
+	return []any{&l.Task, &l.Instance, (*string)(&l.Event), &l.Time, &l.Text}
 }
 
 // readLogs calls f with the lines of the tasks, in the caller's transaction.
@@ -193,12 +194,9 @@ func readLogs(ctx context.Context, c *driver.Conn, tasks []string, f func(tracep
 	for i, task := range tasks {
 		args[i] = task
 	}
-	sql := "SELECT task, instance, event, time, text FROM task_log WHERE task IN (?" + strings.Repeat(", ?", len(tasks)-1) + ")"
-	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {
-		tasks, instances, events, texts := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(4)
-		for i, at := range driver.Column[int64](ch, 3) {
-			f(traceprof.Log{Task: tasks[i], Instance: instances[i], Event: traceprof.Event(events[i]), Time: at, Text: texts[i]})
-		}
+	var l traceprof.Log
+	return c.Rows(ctx, "FROM task_log WHERE task IN (?"+strings.Repeat(", ?", len(tasks)-1)+")", args, logFields(&l), func() error {
+		f(l)
 		return nil
 	})
 }

@@ -88,10 +88,7 @@ func Load(ctx context.Context, s *Store, c *driver.Conn) error {
 	}
 	const next = `SELECT (SELECT coalesce(max(id), -1) + 1 FROM sampled_task)::INTEGER,
 		(SELECT coalesce(max(seq), -1) + 1 FROM segment)::BIGINT, (SELECT coalesce(max(seq), -1) + 1 FROM snapshot)::BIGINT`
-	return c.Query(ctx, next, nil, func(ch driver.Chunk) error {
-		s.nextTask, s.nextSegment, s.nextChunk = driver.Column[int32](ch, 0)[0], driver.Column[int64](ch, 1)[0], driver.Column[int64](ch, 2)[0]
-		return nil
-	})
+	return c.Rows(ctx, next, nil, []any{&s.nextTask, &s.nextSegment, &s.nextChunk}, func() error { return nil })
 }
 
 // change runs f as the one call that changes traces, in one transaction that is
