@@ -15,11 +15,11 @@ import (
 	"github.com/dendroprof/dendro/table"
 )
 
-// Detail limits documents for people.
+// Detail bounds reports in text and Markdown; other formats have everything.
 type Detail struct {
-	Changes int  // 0: all
-	Traces  int  // call paths of a candidate and direction; 0: all
-	All     bool // candidates of benchmarks without findings too
+	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
+	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
+	All     bool `param:"all" help:"text and md: also print candidates of benchmarks without findings" json:"all,omitempty"`
 }
 
 // fewBenchmarks is the maximum number of benchmarks listed in full; of more, only those

@@ -22,7 +22,6 @@ package change
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/profile"
@@ -53,13 +52,9 @@ func (s State) Open() bool { return s == Suspect || s == Confirmed || s == Accep
 func (s State) pending() bool { return s == Suspect || s == Passing }
 
 // Run is a run of a line.
-type Run struct {
-	Run    string    `json:"run"` // key
-	Commit string    `json:"commit,omitempty"`
-	Date   time.Time `json:"date,omitzero"`
-}
+type Run = regression.Moment
 
-func runOf(r *testrun.Run) Run { return Run{r.Key, r.Commit, r.Date} }
+func runOf(r *testrun.Run) Run { return Run{Run: r.Key, Commit: r.Commit, Date: r.Date} }
 
 // Onset is when a change began.
 type Onset struct {

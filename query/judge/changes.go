@@ -184,14 +184,8 @@ func listed(c *change.Change, s *history.Series) regression.Finding {
 		k = change.KeyOf(&s.Profiles[0])
 		f.Sides = regression.NewSides(profiles(c.Base), profiles(c.Head))
 	}
-	moment := func(r *change.Run) *regression.Moment {
-		if r == nil {
-			return nil
-		}
-		return &regression.Moment{Run: r.Run, Commit: r.Commit, Date: r.Date}
-	}
-	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: *moment(&c.Onset.Run), LastGood: moment(c.Onset.LastGood),
-		End: moment(c.End), Seen: *moment(&c.Seen),
+	f.Change = &regression.Lasting{Finding: f.ID, State: string(c.State), Onset: c.Onset.Run, LastGood: c.Onset.LastGood,
+		End: c.End, Seen: c.Seen,
 		Runs: c.Runs, Program: c.Program, Explains: c.Explains, Branch: k.Branch, Machine: k.Machine}
 	if k.Pair != "" {
 		f.Change.Pair = pairText(s)

@@ -123,30 +123,23 @@ func reportPage(doc *report.Report) (*web.Report, error) {
 type ReportRequest struct {
 	query.Selection `group:"Selection"`
 	Sides
-	Judging     `group:"Method"`
-	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method that ranks candidates, as in regressions: default, thesis, correlation, hotelling (of the functions below --function)" json:"method,omitempty"`
-	Correlating `group:"Method"`
-	Functions   []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
-	Band        float64  `param:"band" group:"View" arg:"n" min:"0" help:"width of the bands in plots: standard deviations on each side of the mean (default 2)" json:"band,omitempty"`
-	Candidates  int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
-	MaxDepth    int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
-	MaxBreadth  int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
-	Detail      `group:"Limit"`
-	Changed     bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change, and metrics without a significant one" json:"changed,omitempty"`
-	facts.Facts `json:"facts,omitzero"`
+	Judging       `group:"Method"`
+	Method        string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method that ranks candidates, as in regressions: default, thesis, correlation, hotelling (of the functions below --function)" json:"method,omitempty"`
+	Correlating   `group:"Method"`
+	Functions     []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Band          float64  `param:"band" group:"View" arg:"n" min:"0" help:"width of the bands in plots: standard deviations on each side of the mean (default 2)" json:"band,omitempty"`
+	Candidates    int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth      int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth    int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
+	report.Detail `group:"Limit"`
+	Changed       bool `param:"changed" group:"Limit" help:"leave out benchmarks without a change, and metrics without a significant one" json:"changed,omitempty"`
+	facts.Facts   `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program
 	Page    bool   `json:"-"` // attach diffs: the report is written as a page
 	// Files are the sides of a comparison of files, which are in the store as the
 	// branches "base" and "head".
 	Files bool `json:"-"`
-}
-
-// Detail bounds reports in text and Markdown; other formats have everything.
-type Detail struct {
-	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
-	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
-	All     bool `param:"all" help:"text and md: also print candidates of benchmarks without findings" json:"all,omitempty"`
 }
 
 // CheckRequest asks for a report with a verdict.
@@ -545,8 +538,7 @@ func locate(ctx context.Context, runs store.Reader, doc *report.Report) (err err
 }
 
 // WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).
-func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
-	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
+func WriteReport(w io.Writer, doc *report.Report, format string, detail report.Detail) error {
 	switch format {
 	case "html":
 		page, err := reportPage(doc)

@@ -257,7 +257,7 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		if format.Format == "text" {
 			format.Format = "md"
 		}
-		return judge.WriteReport(out, doc, format.Format, judge.Detail{Changes: 25, Traces: 3})
+		return judge.WriteReport(out, doc, format.Format, report.Detail{Changes: 25, Traces: 3})
 	}
 	if format.Format == "json" {
 		return document.Write(out, result, document.Form{})

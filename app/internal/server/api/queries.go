@@ -160,7 +160,7 @@ func (a *api) answerReport(w http.ResponseWriter, r *http.Request, q endpoint.Qu
 }
 
 // encodeReport returns a report in its format.
-func encodeReport(f *reportFormat, doc *report.Report, detail judge.Detail) ([]byte, error) {
+func encodeReport(f *reportFormat, doc *report.Report, detail report.Detail) ([]byte, error) {
 	var b bytes.Buffer // it is small, and may fail
 	var err error
 	if f.Client && f.Format == "json" {
