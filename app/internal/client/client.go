@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -111,18 +112,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// About is what a server says of itself.
-type About struct {
-	Product string     `json:"product"`
-	Version string     `json:"version"`
-	API     int        `json:"api"`
-	SQL     bool       `json:"sql"`    // users' SQL is allowed
-	Traces  bool       `json:"traces"` // trace profiling is kept
-	Store   store.Info `json:"store"`
-}
-
 // About asks the server what it is.
-func (c *Client) About(ctx context.Context) (*About, error) {
+func (c *Client) About(ctx context.Context) (*transfer.About, error) {
 	body, err := c.Ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/info"})
 	if err != nil {
 		return nil, err
@@ -132,7 +123,7 @@ func (c *Client) About(ctx context.Context) (*About, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &About{}
+	a := &transfer.About{}
 	if json.Unmarshal(data, a) != nil || a.Product != "dendro" {
 		return nil, c.stranger()
 	}

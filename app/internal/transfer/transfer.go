@@ -225,3 +225,14 @@ func (r *reader) expect(want byte, fill func(*coder)) error {
 	fill(c)
 	return c.err
 }
+
+// About is what a server says of itself at /api/v1/info.
+type About struct {
+	Product  string     `json:"product"`
+	Version  string     `json:"version"`
+	API      int        `json:"api"`
+	Transfer int        `json:"transfer"` // Version of the server
+	SQL      bool       `json:"sql"`      // users' SQL is allowed
+	Traces   bool       `json:"traces"`   // trace profiling is kept
+	Store    store.Info `json:"store"`
+}

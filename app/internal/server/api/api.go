@@ -143,17 +143,6 @@ func handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	})
 }
 
-// infoAnswer is the JSON of info.
-type infoAnswer struct {
-	Product  string     `json:"product"`
-	Version  string     `json:"version"`
-	API      int        `json:"api"`
-	Transfer int        `json:"transfer"` // version of the form below /api/v1/store
-	SQL      bool       `json:"sql"`      // users' SQL is allowed
-	Traces   bool       `json:"traces"`   // trace profiling is kept
-	Store    store.Info `json:"store"`
-}
-
 func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	info, err := a.Store.Info(r.Context())
 	if err != nil {
@@ -161,7 +150,7 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	}
 	info.Location = server.Shown(r.Context(), info.Location)
 	_, speaks := store.As[store.SQLSpeaker](a.Store)
-	return writeJSON(w, infoAnswer{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version, SQL: speaks && a.SQL,
+	return writeJSON(w, transfer.About{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version, SQL: speaks && a.SQL,
 		Traces: a.Dispatcher != nil, Store: info})
 }
 

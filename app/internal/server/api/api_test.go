@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -34,7 +35,7 @@ func TestListings(t *testing.T) {
 		t.Errorf("runs of an empty store: %v", empty.Rows)
 	}
 	l.put()
-	var info infoAnswer
+	var info transfer.About
 	l.get("/api/v1/info", &info)
 	if info.Product != "dendro" || info.API != 1 || info.Store.Profiles != 3 || info.SQL {
 		t.Errorf("info: %+v", info)
