@@ -27,11 +27,11 @@ type profiling struct {
 
 func newProfiling(t *testing.T) *profiling {
 	p := &profiling{Store: mem.New(), t: t, now: time.UnixMilli(1_700_000_000_000)}
-	order := traceprof.TaskSpec{
+	order := traceprof.Task{
 		Kind: traceprof.TraceKind, ServiceID: "c2hvcA==.1", Service: "shop", Endpoint: "GET:/checkout",
 		Duration: traceprof.Minute, Period: 10, MaxSegments: 5,
 	}
-	task, err := order.Task(p.now.UnixMilli())
+	task, err := order.Requested(p.now.UnixMilli())
 	if err == nil {
 		p.task, err = p.CreateTask(t.Context(), task)
 	}

@@ -117,8 +117,8 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 }
 
 // Create creates a task, or returns a *RefusedError.
-func (d *Dispatcher) Create(ctx context.Context, o TaskSpec) (Task, error) {
-	t, err := o.Task(d.now())
+func (d *Dispatcher) Create(ctx context.Context, o Task) (Task, error) {
+	t, err := o.Requested(d.now())
 	if err != nil {
 		return Task{}, err
 	}

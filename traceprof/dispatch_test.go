@@ -32,7 +32,7 @@ func dispatcher(t *testing.T, st traceprof.Store) *dispatching {
 }
 
 // create makes a task.
-func (d *dispatching) create(change func(*traceprof.TaskSpec)) traceprof.Task {
+func (d *dispatching) create(change func(*traceprof.Task)) traceprof.Task {
 	d.t.Helper()
 	task, err := d.Create(d.t.Context(), order(change))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestDeliveryInTime(t *testing.T) {
 		{"five minutes before the start", 10 * minute, 5 * minute, 5 * minute, 5},
 	} {
 		d := dispatcher(t, mem.New())
-		task := d.create(func(o *traceprof.TaskSpec) { o.Start, o.Duration = began+c.start, c.duration })
+		task := d.create(func(o *traceprof.Task) { o.Start, o.Duration = began+c.start, c.duration })
 		d.now += c.at
 		want := ""
 		if c.minutes > 0 {
@@ -139,7 +139,7 @@ func TestPollTellsWhatIsNew(t *testing.T) {
 // one that was ordered later and began before it, once.
 func TestPollTellsOfEarlierOrders(t *testing.T) {
 	d := dispatcher(t, mem.New())
-	planned := d.create(func(o *traceprof.TaskSpec) { o.Start = began + 10*traceprof.Minute })
+	planned := d.create(func(o *traceprof.Task) { o.Start = began + 10*traceprof.Minute })
 	d.now++
 	now := d.create(nil)
 	if got := d.poll("i", -1); got != now.ID+":5" {
@@ -249,18 +249,18 @@ func TestChangesBesideTheDispatcher(t *testing.T) {
 
 func TestOverlapIsRefused(t *testing.T) {
 	d := dispatcher(t, mem.New())
-	other := func(kind traceprof.Kind, events ...string) func(*traceprof.TaskSpec) {
-		return func(o *traceprof.TaskSpec) {
-			*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"},
+	other := func(kind traceprof.Kind, events ...string) func(*traceprof.Task) {
+		return func(o *traceprof.Task) {
+			*o = traceprof.Task{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"},
 				Events: events}
 		}
 	}
 	for _, c := range []struct {
-		change func(*traceprof.TaskSpec)
+		change func(*traceprof.Task)
 		want   string
 	}{
 		{nil, ""},
-		{func(o *traceprof.TaskSpec) { o.Endpoint = "/other" }, "current service already has monitor task execute at this time"},
+		{func(o *traceprof.Task) { o.Endpoint = "/other" }, "current service already has monitor task execute at this time"},
 		{other(traceprof.AsyncKind, "CPU"), ""},
 		{other(traceprof.AsyncKind, "WALL"), "current service already has monitor async profiler task execute at this time"},
 		{other(traceprof.PprofKind, "CPU"), ""},
@@ -282,8 +282,8 @@ func TestOtherKindsAreForSomeInstances(t *testing.T) {
 	var tasks []traceprof.Task
 	for _, kind := range []traceprof.Kind{traceprof.AsyncKind, traceprof.PprofKind} {
 		for range 2 { // the second when the first is over
-			tasks = append(tasks, d.create(func(o *traceprof.TaskSpec) {
-				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"},
+			tasks = append(tasks, d.create(func(o *traceprof.Task) {
+				*o = traceprof.Task{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"},
 					Events: []string{"CPU"}}
 			}))
 			d.now += 10_001
@@ -334,8 +334,8 @@ func TestOtherKindsBeginWhenOrdered(t *testing.T) {
 			{20 * minute, 25 * minute, false},
 		} {
 			d := dispatcher(t, mem.New())
-			task := d.create(func(o *traceprof.TaskSpec) {
-				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute,
+			task := d.create(func(o *traceprof.Task) {
+				*o = traceprof.Task{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute,
 					Instances: []string{"i"}, Events: []string{"CPU"}}
 			})
 			d.now += c.at
@@ -370,7 +370,7 @@ func TestReport(t *testing.T) {
 func TestNamesAreCutAlike(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	long := strings.Repeat("é", 100)
-	task := d.create(func(o *traceprof.TaskSpec) { o.Service = long })
+	task := d.create(func(o *traceprof.Task) { o.Service = long })
 	if got := d.told(d.Poll(t.Context(), traceprof.TraceKind, long, long, -1)); got != task.ID+":5" {
 		t.Errorf("told %q", got)
 	}
@@ -501,7 +501,7 @@ func (c *counting) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, 
 // running creates tasks that run now, one for each service "shop N".
 func running(t testing.TB, d *traceprof.Dispatcher, n int) {
 	for i := range n {
-		if _, err := d.Create(t.Context(), order(func(o *traceprof.TaskSpec) {
+		if _, err := d.Create(t.Context(), order(func(o *traceprof.Task) {
 			o.Service, o.ServiceID = fmt.Sprint("shop ", i), fmt.Sprint("s", i)
 		})); err != nil {
 			t.Fatal(err)
@@ -573,7 +573,7 @@ func TestWatchSeesOtherServers(t *testing.T) {
 		t.Error("the task of another server is unknown after a read")
 	}
 	for round := range 20 { // at any moment of a read
-		order := order(func(o *traceprof.TaskSpec) {
+		order := order(func(o *traceprof.Task) {
 			o.Service, o.ServiceID = fmt.Sprint("own ", round), fmt.Sprint("o", round)
 		})
 		if _, err := here.Create(ctx, order); err != nil {

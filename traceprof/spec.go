@@ -6,24 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// TaskSpec is a task as a client requests it. Times are in ms.
-type TaskSpec struct {
-	Kind      Kind
-	ServiceID string // as the client writes it
-	Service   string // its name
-	Endpoint  string
-	Start     int64 // 0 or less: now; of the other kinds than TraceKind never before now
-
-	Duration    int64
-	MinDuration int64
-	Period      int64
-	MaxSegments int
-
-	Instances []string // names
-	Events    []string
-	Arguments string
-}
-
 // Limits of tasks. Agents check those of TraceKind too and silently drop tasks beyond
 // them, so they cannot be widened here.
 const (
@@ -48,9 +30,10 @@ type check struct {
 	reason string
 }
 
-// Task returns the task for Store.CreateTask, or a *RefusedError with the text of
-// SkyWalking's OAP for the first condition that does not hold. Now is in ms.
-func (o TaskSpec) Task(now int64) (Task, error) {
+// Requested returns the task for Store.CreateTask that a client requests, or a *RefusedError with
+// the text of SkyWalking's OAP for the first condition that does not hold. Now, in ms, is the start of a
+// task that has none, and of one of another kind than TraceKind that would start before.
+func (o Task) Requested(now int64) (Task, error) {
 	o.Endpoint = strings.TrimSpace(o.Endpoint)
 	if o.Start <= 0 || o.Kind != TraceKind && o.Start < now { // agents begin the others when they receive them
 		o.Start = now
@@ -76,11 +59,11 @@ func (o TaskSpec) Task(now int64) (Task, error) {
 			return Task{}, &RefusedError{c.reason, BadArgument}
 		}
 	}
-	return o.task(now), nil
+	return o.ofKind(now), nil
 }
 
 // traceChecks are the conditions of trace profiling in the order of the OAP.
-func (o *TaskSpec) traceChecks() []check {
+func (o *Task) traceChecks() []check {
 	return []check{
 		{o.ServiceID != "", "service cannot be null"},
 		{o.Endpoint != "", "endpoint name cannot be empty"},
@@ -93,7 +76,7 @@ func (o *TaskSpec) traceChecks() []check {
 	}
 }
 
-func (o *TaskSpec) asyncChecks() []check {
+func (o *Task) asyncChecks() []check {
 	return []check{
 		{o.ServiceID != "", "service cannot be null"},
 		{o.Duration > 0, "duration cannot be negative"},
@@ -102,7 +85,7 @@ func (o *TaskSpec) asyncChecks() []check {
 	}
 }
 
-func (o *TaskSpec) pprofChecks() []check {
+func (o *Task) pprofChecks() []check {
 	timed, rated := false, false
 	for _, e := range o.Events {
 		switch strings.ToUpper(e) {
@@ -122,8 +105,8 @@ func (o *TaskSpec) pprofChecks() []check {
 	}
 }
 
-// task returns the task, with only the fields of its kind.
-func (o *TaskSpec) task(now int64) Task {
+// ofKind returns the task, with only the fields of its kind.
+func (o *Task) ofKind(now int64) Task {
 	t := Task{
 		Kind: o.Kind, Service: CutName(o.Service, MaxServiceName), ServiceID: o.ServiceID,
 		Created: now, Start: o.Start, Duration: o.Duration,

@@ -156,7 +156,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if r.Service == "" {
 		return nil, param.Errorf("--service is missing: the service to profile")
 	}
-	order := traceprof.TaskSpec{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service),
+	order := traceprof.Task{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service),
 		Endpoint: r.Endpoint,
 		Start:    int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
 		MaxSegments: r.MaxSegments, Instances: r.Instances, Events: r.Events, Arguments: r.Arguments}
@@ -246,7 +246,7 @@ func (e *OverlapError) Error() string {
 func (e *OverlapError) Unwrap() error { return e.Refused }
 
 // overlapping returns the refusal, with the task that the refused one overlaps.
-func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.TaskSpec, now int64) error {
+func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.Task, now int64) error {
 	if refused.Code == traceprof.AlreadyProfiling {
 		begin := cmp.Or(order.Start, now)
 		list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: order.Kind, Service: order.Service, From: begin, To: begin + order.Duration})

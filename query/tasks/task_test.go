@@ -172,14 +172,14 @@ func TestWatchEnds(t *testing.T) {
 func TestOverlapping(t *testing.T) {
 	st := mem.New()
 	d := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{Now: func() int64 { return taskStart }})
-	async := traceprof.TaskSpec{Kind: traceprof.AsyncKind, Service: "s", ServiceID: "s", Start: taskStart, Duration: traceprof.Minute,
+	async := traceprof.Task{Kind: traceprof.AsyncKind, Service: "s", ServiceID: "s", Start: taskStart, Duration: traceprof.Minute,
 		Instances: []string{"i"}, Events: []string{"CPU"}}
 	there, err := d.Create(t.Context(), async)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for start := int64(taskStart + 1000); start < taskStart+10*traceprof.Minute; start += 5 * traceprof.Minute {
-		other := traceprof.TaskSpec{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/e", Start: start,
+		other := traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/e", Start: start,
 			Duration: traceprof.Minute, Period: 10, MaxSegments: 1}
 		if _, err := d.Create(t.Context(), other); err != nil {
 			t.Fatal(err)

@@ -93,7 +93,7 @@ func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q po
 		return nil, err
 	}
 	p := instanceOf(q)
-	tasks, err := a.dispatcher.Poll(ctx, kind, p.Service, p.Name, q.GetLastCommandTime())
+	tasks, err := a.opts.Dispatcher.Poll(ctx, kind, p.Service, p.Name, q.GetLastCommandTime())
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +117,9 @@ func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, erro
 // received yet, so that a task reaches the Java agent within a second. An error does not
 // fail the report: the next poll delivers the task.
 func (a *Agents) push(ctx context.Context, p traceprof.InstanceKey) (proto.Message, error) {
-	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Name)
+	tasks, err := a.opts.Dispatcher.Push(ctx, p.Service, p.Name)
 	if err != nil {
-		a.log.WarnContext(ctx, "cannot deliver tasks in a reply", "service", p.Service, "instance", p.Name, "error", err)
+		a.opts.Log.WarnContext(ctx, "cannot deliver tasks in a reply", "service", p.Service, "instance", p.Name, "error", err)
 		return nothing, nil
 	}
 	a.counts.commands.WithLabelValues("push").Add(float64(len(tasks)))
@@ -132,7 +132,7 @@ func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, e
 	if _, err := decode(msg, m); err != nil {
 		return nil, err
 	}
-	return nothing, a.dispatcher.Report(ctx, instanceOf(m).Name, m.GetTaskId(), traceprof.Finished, "")
+	return nothing, a.opts.Dispatcher.Report(ctx, instanceOf(m).Name, m.GetTaskId(), traceprof.Finished, "")
 }
 
 // noConfiguration is the id of the empty configuration. Agents apply a configuration only

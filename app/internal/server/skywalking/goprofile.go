@@ -43,10 +43,10 @@ func (a *Agents) collectGoProfiles(c *call) error {
 		switch {
 		case errors.Is(err, ErrMalformed):
 			a.counts.malformed.WithLabelValues(c.method).Inc()
-			a.log.WarnContext(c.Context(), "a Go profile is dropped", "task", in.task, "error", err)
+			a.opts.Log.WarnContext(c.Context(), "a Go profile is dropped", "task", in.task, "error", err)
 		case err != nil:
 			failed = err
-			a.log.ErrorContext(c.Context(), "a Go profile could not be stored", "task", in.task, "error", err)
+			a.opts.Log.ErrorContext(c.Context(), "a Go profile could not be stored", "task", in.task, "error", err)
 		}
 		return nil
 	})
@@ -117,7 +117,7 @@ func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error
 		if err != nil {
 			return fmt.Errorf("%w: Go profile: %w", ErrMalformed, err)
 		}
-		for _, snapshots := range splitGo(d.Profile, task, s.agents.now()) {
+		for _, snapshots := range splitGo(d.Profile, task, s.agents.opts.Now()) {
 			if err := s.stream.Snapshots(ctx, snapshots); err != nil {
 				return err
 			}

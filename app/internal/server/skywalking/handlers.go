@@ -19,7 +19,7 @@ func (a *Agents) keepAlive(ctx context.Context, msg []byte) (proto.Message, erro
 	if err != nil {
 		return nil, err
 	}
-	if !a.dispatcher.Live().ReadsReplies(p) {
+	if !a.opts.Dispatcher.Live().ReadsReplies(p) {
 		return nothing, nil // other agents ignore the reply, but a task in it would count as delivered
 	}
 	return a.push(ctx, p)

@@ -136,7 +136,7 @@ func (b *bench) pass(d time.Duration) { b.clock.Add(d.Milliseconds()) }
 // task makes a task of trace profiling on an endpoint of the service shop.
 func (b *bench) task(endpoint string) traceprof.Task {
 	b.Helper()
-	task, err := b.dispatcher.Create(b.ctx, traceprof.TaskSpec{Kind: traceprof.TraceKind, ServiceID: "c2hvcA==.1", Service: "shop",
+	task, err := b.dispatcher.Create(b.ctx, traceprof.Task{Kind: traceprof.TraceKind, ServiceID: "c2hvcA==.1", Service: "shop",
 		Endpoint: endpoint, Duration: traceprof.Minute, Period: 10, MaxSegments: 5})
 	if err != nil {
 		b.Fatal(err)

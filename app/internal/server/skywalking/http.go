@@ -79,7 +79,7 @@ func (a *Agents) route(path string, handle func(context.Context, *Session, io.Re
 			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body cannot be decoded",
 				Status: http.StatusBadRequest, Detail: err.Error()})
 		default:
-			a.log.ErrorContext(r.Context(), "a report over HTTP could not be stored", "route", path, "error", err)
+			a.opts.Log.ErrorContext(r.Context(), "a report over HTTP could not be stored", "route", path, "error", err)
 			server.WriteProblem(w, r, &server.Problem{Type: server.TypeInternal, Title: "The report could not be stored",
 				Status: http.StatusInternalServerError, Detail: "the server's log has the details"})
 		}

@@ -26,7 +26,7 @@ type Session struct {
 // NewSession returns a session. Live tells that messages arrive when they are sent, not
 // from a queue.
 func (a *Agents) NewSession(live bool) *Session {
-	s := &Session{agents: a, stream: a.intake.Stream(), live: live}
+	s := &Session{agents: a, stream: a.opts.Intake.Stream(), live: live}
 	s.snapshot.Frames = readFrames
 	return s
 }
@@ -58,7 +58,7 @@ func (s *Session) Segment(ctx context.Context, msg []byte) error {
 	if s.live {
 		clock = segment.End
 	}
-	s.agents.dispatcher.Live().Seen(traceprof.InstanceKey{Service: segment.Service, Name: segment.Instance}, clock)
+	s.agents.opts.Dispatcher.Live().Seen(traceprof.InstanceKey{Service: segment.Service, Name: segment.Instance}, clock)
 	return s.stream.Segment(ctx, segment)
 }
 
@@ -94,7 +94,7 @@ func (s *Session) Properties(ctx context.Context, msg []byte) error {
 		return err
 	}
 	p := instanceOf(m)
-	now := s.agents.now()
+	now := s.agents.opts.Now()
 	i := traceprof.Instance{Service: p.Service, Name: p.Name, Layer: m.GetLayer(), FirstSeen: now, LastSeen: now}
 	for _, property := range m.GetProperties()[:min(len(m.GetProperties()), maxProperties)] {
 		key, value := traceprof.CutName(property.GetKey(), maxProperty), traceprof.CutName(property.GetValue(), maxProperty)
@@ -103,9 +103,9 @@ func (s *Session) Properties(ctx context.Context, msg []byte) error {
 		}
 		i.Properties = append(i.Properties, traceprof.Property{Key: key, Value: value})
 	}
-	s.agents.dispatcher.Live().Seen(p, 0)
+	s.agents.opts.Dispatcher.Live().Seen(p, 0)
 	if strings.EqualFold(i.Language, "java") {
-		s.agents.dispatcher.Live().SetReadsReplies(p)
+		s.agents.opts.Dispatcher.Live().SetReadsReplies(p)
 	}
 	return s.stream.Instance(ctx, i)
 }
@@ -129,7 +129,7 @@ func (a *Agents) ping(msg []byte) (traceprof.InstanceKey, error) {
 		return traceprof.InstanceKey{}, err
 	}
 	p := instanceOf(m)
-	a.dispatcher.Live().Seen(p, 0)
+	a.opts.Dispatcher.Live().Seen(p, 0)
 	return p, nil
 }
 
@@ -153,7 +153,7 @@ func (a *Agents) jvmMetrics(msg []byte, live bool) (traceprof.InstanceKey, error
 			newest = max(newest, metric.GetTime())
 		}
 	}
-	a.dispatcher.Live().Seen(p, newest)
-	a.dispatcher.Live().SetReadsReplies(p) // only the Java agent has a JVM
+	a.opts.Dispatcher.Live().Seen(p, newest)
+	a.opts.Dispatcher.Live().SetReadsReplies(p) // only the Java agent has a JVM
 	return p, nil
 }

@@ -55,14 +55,9 @@ type Options struct {
 
 // Agents handles the calls of agents. It is safe for concurrent use.
 type Agents struct {
-	store      traceprof.Store
-	dispatcher *traceprof.Dispatcher
-	intake     *traceprof.Intake
-	uploads    *uploads.Uploads
-	budget     *server.Budget // for recordings and Go profiles that are being received
-	now        func() int64
-	log        *slog.Logger
-	counts     counts
+	opts   Options
+	budget *server.Budget // for recordings and Go profiles that are being received
+	counts counts
 }
 
 // New returns an Agents.
@@ -73,8 +68,7 @@ func New(o Options) *Agents {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Agents{store: o.Store, dispatcher: o.Dispatcher, intake: o.Intake, uploads: o.Uploads,
-		budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), now: o.Now, log: o.Log, counts: newCounts()}
+	return &Agents{opts: o, budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), counts: newCounts()}
 }
 
 // maxHeld is the maximum memory for recordings and Go profiles that are being received:
@@ -88,12 +82,12 @@ func (a *Agents) Part() server.Part {
 }
 
 // ready returns why data of agents cannot be stored, or nil.
-func (a *Agents) ready(context.Context) error { return a.intake.Err() }
+func (a *Agents) ready(context.Context) error { return a.opts.Intake.Err() }
 
 // Run stores when instances were last seen, until the context ends.
 func (a *Agents) Run(ctx context.Context) error {
-	a.dispatcher.Live().Run(ctx, func(err error) {
-		a.log.Error("cannot store when instances were seen; trying again", "error", err)
+	a.opts.Dispatcher.Live().Run(ctx, func(err error) {
+		a.opts.Log.Error("cannot store when instances were seen; trying again", "error", err)
 	})
 	return nil
 }

@@ -145,12 +145,12 @@ func TestFinish(t *testing.T) {
 
 func TestOtherKindsOfTask(t *testing.T) {
 	b := newBench(t)
-	async, err := b.dispatcher.Create(b.ctx, traceprof.TaskSpec{Kind: traceprof.AsyncKind, ServiceID: "c2hvcA==.1", Service: "shop",
+	async, err := b.dispatcher.Create(b.ctx, traceprof.Task{Kind: traceprof.AsyncKind, ServiceID: "c2hvcA==.1", Service: "shop",
 		Duration: 15_000, Instances: []string{"shop-1"}, Events: []string{"CPU", "ALLOC"}, Arguments: "interval=1ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pprof, err := b.dispatcher.Create(b.ctx, traceprof.TaskSpec{Kind: traceprof.PprofKind, ServiceID: "c2hvcA==.1", Service: "shop",
+	pprof, err := b.dispatcher.Create(b.ctx, traceprof.Task{Kind: traceprof.PprofKind, ServiceID: "c2hvcA==.1", Service: "shop",
 		Duration: 2 * traceprof.Minute, Period: 7, Instances: []string{"shop-1"}, Events: []string{"MUTEX"}})
 	if err != nil {
 		t.Fatal(err)

@@ -117,14 +117,15 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 			message = "the agent could not profile and gave no reason"
 		}
 		return answer(failed), u.report(ctx, traceprof.Failed, message)
-	case a.uploads == nil || meta.GetType() == oversize || u.left > uploads.MaxSize:
+	case a.opts.Uploads == nil || meta.GetType() == oversize || u.left > uploads.MaxSize:
 		u.ended = true
 		return answer(oversize), u.report(ctx, traceprof.TooLarge, fmt.Sprintf("a recording of %d bytes", u.left))
 	}
-	task, err := a.store.Task(ctx, u.taskID)
+	task, err := a.opts.Store.Task(ctx, u.taskID)
 	switch {
 	case errors.Is(err, traceprof.ErrNoTask) || err == nil && task.Kind != u.kind:
-		a.log.WarnContext(ctx, "dropped the recording of an unknown task", "task", u.taskID, "service", u.who.Service, "instance", u.who.Name)
+		a.opts.Log.WarnContext(ctx, "dropped the recording of an unknown task", "task", u.taskID, "service", u.who.Service,
+			"instance", u.who.Name)
 		return answer(proceed), nil
 	case err != nil:
 		return nil, err
@@ -153,7 +154,7 @@ func (u *upload) finish(ctx context.Context) error {
 		return errLate
 	}
 	if len(u.content) > 0 {
-		err = a.uploads.Put(ctx, u.task, u.who.Name, u.content)
+		err = a.opts.Uploads.Put(ctx, u.task, u.who.Name, u.content)
 	}
 	switch {
 	case errors.Is(err, uploads.ErrUnreadable):
@@ -167,7 +168,7 @@ func (u *upload) finish(ctx context.Context) error {
 }
 
 func (u *upload) report(ctx context.Context, e traceprof.Event, text string) error {
-	return u.agents.dispatcher.Report(ctx, u.who.Name, u.taskID, e, text)
+	return u.agents.opts.Dispatcher.Report(ctx, u.who.Name, u.taskID, e, text)
 }
 
 // Times of a recording: to wait for memory while other agents send theirs, and to arrive, which

@@ -24,7 +24,7 @@ import (
 // pprofTask makes a task of Go's profiler on the service shop.
 func (b *bench) pprofTask() traceprof.Task {
 	b.Helper()
-	task, err := b.dispatcher.Create(b.ctx, traceprof.TaskSpec{Kind: traceprof.PprofKind, ServiceID: "c2hvcA==.1", Service: "shop",
+	task, err := b.dispatcher.Create(b.ctx, traceprof.Task{Kind: traceprof.PprofKind, ServiceID: "c2hvcA==.1", Service: "shop",
 		Duration: traceprof.Minute, Period: 1, Instances: []string{"shop-1"}, Events: []string{"CPU"}})
 	if err != nil {
 		b.Fatal(err)
@@ -132,7 +132,7 @@ func TestUpload(t *testing.T) {
 // TestUploadThatFailed: an agent says that it could not profile.
 func TestUploadThatFailed(t *testing.T) {
 	b := newBench(t)
-	task, err := b.dispatcher.Create(b.ctx, traceprof.TaskSpec{Kind: traceprof.AsyncKind, ServiceID: "c2hvcA==.1", Service: "shop",
+	task, err := b.dispatcher.Create(b.ctx, traceprof.Task{Kind: traceprof.AsyncKind, ServiceID: "c2hvcA==.1", Service: "shop",
 		Duration: 15_000, Instances: []string{"shop-1"}, Events: []string{"CPU"}})
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func (r *resolver) GetProfileAnalyze(ctx context.Context, segment string, ranges
 }
 
 func (r *resolver) analyze(ctx context.Context, items []traceprof.Range) (values.Value, error) {
-	a, err := traceprof.Analyze(ctx, r.store, items, traceprof.AnalyzeOptions{})
+	a, err := traceprof.Analyze(ctx, r.Store, items, traceprof.AnalyzeOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func New(o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &resolver{store: o.Store, dispatcher: o.Dispatcher, uploads: o.Uploads, version: o.Version, ttl: o.TTL, now: o.Now}
+	r := &resolver{o}
 	e, err := exec.New(exec.Schema(), r)
 	if err != nil {
 		panic("graphql: " + err.Error()) // the resolver does not fit the schema, whatever the input
@@ -81,11 +81,4 @@ func (h *Handler) Part() server.Part {
 }
 
 // resolver answers the fields of Query and Mutation, each with the method of its name.
-type resolver struct {
-	store      traceprof.Store
-	dispatcher *traceprof.Dispatcher
-	uploads    *uploads.Uploads
-	version    string
-	ttl        time.Duration
-	now        func() int64 // ms
-}
+type resolver struct{ Options }

@@ -109,7 +109,7 @@ func (b *bench) seed() {
 		component: 1})
 	other.Error = true
 	b.must(b.store.PutSegments(ctx, entry, thread, other))
-	for _, o := range []traceprof.TaskSpec{
+	for _, o := range []traceprof.Task{
 		{Kind: traceprof.TraceKind, ServiceID: ids.Service("shop"), Service: "shop", Endpoint: "GET:/checkout", Start: start - 120_000,
 			Duration: traceprof.Minute, Period: 10, MaxSegments: 5},
 		{Kind: traceprof.AsyncKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: 60_000, Events: []string{"CPU", "ALLOC"},
@@ -137,9 +137,9 @@ func (b *bench) seed() {
 	}
 }
 
-func (b *bench) order(o traceprof.TaskSpec) traceprof.Task {
+func (b *bench) order(o traceprof.Task) traceprof.Task {
 	b.Helper()
-	t, err := o.Task(start)
+	t, err := o.Requested(start)
 	b.must(err)
 	t, err = b.store.CreateTask(b.Context(), t)
 	b.must(err)

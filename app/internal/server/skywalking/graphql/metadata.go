@@ -31,7 +31,7 @@ type rosterKey struct{}
 // most once: pages request the services of some forty layers in one document.
 func (r *resolver) withRoster(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rosterKey{}, sync.OnceValues(func() ([]traceprof.Instance, error) {
-		return r.store.Instances(ctx, "", 0)
+		return r.Store.Instances(ctx, "", 0)
 	}))
 }
 
@@ -125,7 +125,7 @@ func (r *resolver) ListInstances(ctx context.Context, d query.Duration, serviceI
 	if err != nil {
 		return nil, err
 	}
-	instances, err := r.store.Instances(ctx, name, during.from-late)
+	instances, err := r.Store.Instances(ctx, name, during.from-late)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (r *resolver) FindEndpoint(ctx context.Context, keyword, serviceID string, 
 	if d != nil {
 		asked = 0 // the store does not select by time
 	}
-	endpoints, err := r.store.Endpoints(ctx, name, keyword, asked)
+	endpoints, err := r.Store.Endpoints(ctx, name, keyword, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (r *resolver) GetInstance(ctx context.Context, id string) (*query.ServiceIn
 	if err != nil {
 		return nil, err
 	}
-	instances, err := r.store.Instances(ctx, service, 0)
+	instances, err := r.Store.Instances(ctx, service, 0)
 	for i := range instances {
 		if instances[i].Name == name {
 			return instance(&instances[i]), nil

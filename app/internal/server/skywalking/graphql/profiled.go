@@ -19,7 +19,7 @@ func (r *resolver) profiled(ctx context.Context, task string) (map[string]bool, 
 		return nil, nil
 	}
 	found := map[string]bool{}
-	list, err := r.store.SampledSegments(ctx, traceprof.SnapshotQuery{Tasks: []string{task}})
+	list, err := r.Store.SampledSegments(ctx, traceprof.SnapshotQuery{Tasks: []string{task}})
 	for i := range list {
 		found[list[i].Segment] = true
 	}
@@ -35,7 +35,7 @@ func (r *resolver) segmentsOf(ctx context.Context, idSet map[string]bool, noRaw 
 	for id := range idSet {
 		q.IDs = append(q.IDs, id)
 	}
-	return r.store.Segments(ctx, q)
+	return r.Store.Segments(ctx, q)
 }
 
 // GetProfileTaskSegments answers Query.getProfileTaskSegments.
@@ -58,7 +58,7 @@ func (r *resolver) GetProfileTaskSegments(ctx context.Context, taskID string) ([
 	}
 	slices.Sort(q.Traces)
 	if q.Traces = slices.Compact(q.Traces); len(q.Traces) > 0 {
-		if segments, err = r.store.Segments(ctx, q); err != nil {
+		if segments, err = r.Store.Segments(ctx, q); err != nil {
 			return nil, err
 		}
 		for i := range segments {
@@ -179,7 +179,7 @@ func (r *resolver) GetProfileTaskSegmentList(ctx context.Context, taskID string)
 
 // GetProfiledSegment answers Query.getProfiledSegment.
 func (r *resolver) GetProfiledSegment(ctx context.Context, id string) (*query.ProfiledSegment, error) {
-	segments, err := r.store.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}})
+	segments, err := r.Store.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}})
 	if err != nil || len(segments) == 0 {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type ordered struct {
 }
 
 // record creates a task that profiles instances, given by their ids.
-func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs []string) (*ordered, error) {
+func (r *resolver) record(ctx context.Context, o traceprof.Task, instanceIDs []string) (*ordered, error) {
 	for _, id := range instanceIDs {
 		_, name, err := ids.ParseInstance(id)
 		if err != nil {
@@ -48,7 +48,7 @@ const second = 1000
 
 // CreateAsyncProfilerTask answers Mutation.createAsyncProfilerTask.
 func (r *resolver) CreateAsyncProfilerTask(ctx context.Context, in query.AsyncProfilerTaskCreationRequest) (*ordered, error) {
-	o := traceprof.TaskSpec{Kind: traceprof.AsyncKind, ServiceID: in.ServiceID, Duration: int64(in.Duration) * second}
+	o := traceprof.Task{Kind: traceprof.AsyncKind, ServiceID: in.ServiceID, Duration: int64(in.Duration) * second}
 	for _, e := range in.Events {
 		o.Events = append(o.Events, string(e))
 	}
@@ -60,7 +60,7 @@ func (r *resolver) CreateAsyncProfilerTask(ctx context.Context, in query.AsyncPr
 
 // CreatePprofTask answers Mutation.createPprofTask.
 func (r *resolver) CreatePprofTask(ctx context.Context, in query.PprofTaskCreationRequest) (*ordered, error) {
-	o := traceprof.TaskSpec{Kind: traceprof.PprofKind, ServiceID: in.ServiceID, Events: []string{string(in.Events)}}
+	o := traceprof.Task{Kind: traceprof.PprofKind, ServiceID: in.ServiceID, Events: []string{string(in.Events)}}
 	if in.Duration != nil {
 		o.Duration = int64(*in.Duration) * traceprof.Minute
 	}
@@ -128,7 +128,7 @@ func (r *resolver) recordTasks(ctx context.Context, kind traceprof.Kind, service
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := r.store.Tasks(ctx, traceprof.TaskQuery{Kind: kind, Service: name})
+	tasks, err := r.Store.Tasks(ctx, traceprof.TaskQuery{Kind: kind, Service: name})
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func analyzed(kind string, t *uploads.Tree, fields map[string]values.Value) valu
 func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, instances []string, event uploads.Event) (*uploads.Tree,
 	error) {
 	t, _, err := r.task(ctx, id, kind)
-	if err != nil || t == nil || r.uploads == nil {
+	if err != nil || t == nil || r.Uploads == nil {
 		return nil, err
 	}
 	var names []string
@@ -235,7 +235,7 @@ func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, ins
 		}
 		names = append(names, name)
 	}
-	tree, err := r.uploads.Tree(ctx, t, names, event)
+	tree, err := r.Uploads.Tree(ctx, t, names, event)
 	if err != nil || len(tree.Parent) == 0 {
 		return nil, err
 	}

@@ -17,15 +17,15 @@ const protocol = "10.2.0"
 // Version answers Query.version.
 func (r *resolver) Version(context.Context) (*string, error) {
 	v := protocol + "-dendro"
-	if r.version != "" {
-		v += "-" + r.version
+	if r.Options.Version != "" {
+		v += "-" + r.Options.Version
 	}
 	return &v, nil
 }
 
 // GetTimeInfo answers Query.getTimeInfo.
 func (r *resolver) GetTimeInfo(context.Context) (*query.TimeInfo, error) {
-	now := r.now()
+	now := r.Now()
 	offset := time.UnixMilli(now).In(zone).Format("-0700")
 	return &query.TimeInfo{Timezone: &offset, CurrentTimestamp: &now}, nil
 }
@@ -34,7 +34,7 @@ func (r *resolver) GetTimeInfo(context.Context) (*query.TimeInfo, error) {
 func (r *resolver) CheckHealth(ctx context.Context) (*query.HealthStatus, error) {
 	details := ""
 	h := &query.HealthStatus{Details: &details}
-	if _, err := r.store.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); err != nil {
+	if _, err := r.Store.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); err != nil {
 		details = server.Shown(ctx, "the store does not answer: "+err.Error())
 		h.Score = 1
 	}
@@ -46,10 +46,10 @@ const absent = -1
 
 // days returns a TTL in whole days, at least one; 0: forever.
 func (r *resolver) days() int {
-	if r.ttl <= 0 {
+	if r.TTL <= 0 {
 		return 0
 	}
-	return max(1, int(r.ttl/(24*time.Hour)))
+	return max(1, int(r.TTL/(24*time.Hour)))
 }
 
 // recordsTTL returns how long segments, tasks and snapshots are kept.

@@ -16,14 +16,14 @@ import (
 const maxTasks = 1000
 
 // create creates a task. It returns a refusal separately from errors.
-func (r *resolver) create(ctx context.Context, o traceprof.TaskSpec) (traceprof.Task, *traceprof.RefusedError, error) {
+func (r *resolver) create(ctx context.Context, o traceprof.Task) (traceprof.Task, *traceprof.RefusedError, error) {
 	var err error
 	if o.ServiceID != "" { // otherwise Dispatcher.Create returns the refusal
 		if o.Service, err = ids.ParseService(o.ServiceID); err != nil {
 			return traceprof.Task{}, &traceprof.RefusedError{Reason: err.Error(), Code: traceprof.BadArgument}, nil
 		}
 	}
-	t, err := r.dispatcher.Create(ctx, o)
+	t, err := r.Dispatcher.Create(ctx, o)
 	var refused *traceprof.RefusedError
 	if errors.As(err, &refused) {
 		return traceprof.Task{}, refused, nil
@@ -36,7 +36,7 @@ func (r *resolver) CreateProfileTask(ctx context.Context, in *query.ProfileTaskC
 	if in == nil {
 		return nil, errors.New("creationRequest cannot be null")
 	}
-	o := traceprof.TaskSpec{Kind: traceprof.TraceKind, ServiceID: in.ServiceID, Endpoint: in.EndpointName,
+	o := traceprof.Task{Kind: traceprof.TraceKind, ServiceID: in.ServiceID, Endpoint: in.EndpointName,
 		Duration: int64(in.Duration) * traceprof.Minute, MinDuration: int64(in.MinDurationThreshold),
 		Period: int64(in.DumpPeriod), MaxSegments: in.MaxSamplingCount}
 	if in.StartTime != nil {
@@ -89,7 +89,7 @@ func serviceIDOf(t *traceprof.Task) string {
 
 // tasks returns tasks, and their logs by task, newest first.
 func (r *resolver) tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, map[string][]traceprof.Log, error) {
-	tasks, err := r.store.Tasks(ctx, q)
+	tasks, err := r.Store.Tasks(ctx, q)
 	if err != nil || len(tasks) == 0 {
 		return nil, nil, err
 	}
@@ -97,7 +97,7 @@ func (r *resolver) tasks(ctx context.Context, q traceprof.TaskQuery) ([]tracepro
 	for i := range tasks {
 		names[i] = tasks[i].ID
 	}
-	lines, err := r.store.Logs(ctx, names...)
+	lines, err := r.Store.Logs(ctx, names...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,14 +110,14 @@ func (r *resolver) tasks(ctx context.Context, q traceprof.TaskQuery) ([]tracepro
 
 // task returns a task of a kind and its log, newest first, or nil.
 func (r *resolver) task(ctx context.Context, id string, kind traceprof.Kind) (*traceprof.Task, []traceprof.Log, error) {
-	t, err := r.store.Task(ctx, id)
+	t, err := r.Store.Task(ctx, id)
 	if errors.Is(err, traceprof.ErrNoTask) || err == nil && t.Kind != kind {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	logs, err := r.store.Logs(ctx, id)
+	logs, err := r.Store.Logs(ctx, id)
 	return &t, ofAgents(logs), err
 }
 

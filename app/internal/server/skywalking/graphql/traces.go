@@ -92,7 +92,7 @@ func (r *resolver) each(ctx context.Context, c condition, f func(*traceprof.Segm
 	q.NoRaw = len(c.tags) == 0 && !c.raw
 	q.Limit = batch
 	for q.Offset < maxScanned {
-		list, err := r.store.Segments(ctx, q)
+		list, err := r.Store.Segments(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 	if len(c.tags) == 0 { // the store can paginate
 		q := c.segments
 		q.NoRaw, q.Offset, q.Limit = true, c.offset, c.limit
-		list, err := r.store.Segments(ctx, q)
+		list, err := r.Store.Segments(ctx, q)
 		for i := range list {
 			brief.Traces = append(brief.Traces, basicTrace(&list[i]))
 		}
@@ -170,7 +170,7 @@ func latency(s *traceprof.Segment) int {
 
 // QueryTrace answers Query.queryTrace.
 func (r *resolver) QueryTrace(ctx context.Context, id string, _ *query.Duration, _ *bool) (*query.Trace, error) {
-	segments, err := r.store.Segments(ctx, traceprof.SegmentQuery{Traces: []string{id}, Limit: maxSegment})
+	segments, err := r.Store.Segments(ctx, traceprof.SegmentQuery{Traces: []string{id}, Limit: maxSegment})
 	if err != nil {
 		return nil, err
 	}
