@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -54,9 +55,7 @@ func Handler(next http.Handler) http.Handler {
 
 // answered tags a span with a status, 0 for the one that was not set.
 func (s *span) answered(code int) {
-	if code == 0 {
-		code = http.StatusOK
-	}
+	code = cmp.Or(code, http.StatusOK)
 	s.tag(pair("http.status_code", strconv.Itoa(code)))
 	if code >= 500 {
 		s.segment.mu.Lock()
@@ -99,9 +98,7 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.Respo
 // segment and sends the header sw8 with it. A nil next is http.DefaultTransport.
 // The span ends with the answer's header; its body is read later.
 func Transport(next http.RoundTripper) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
+	next = cmp.Or(next, http.DefaultTransport)
 	return transport{next}
 }
 

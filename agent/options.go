@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -88,13 +89,9 @@ func (o *Options) complete() error {
 	if o.Interval < 0 || o.Budget < 0 || o.Budget > 1 {
 		return fmt.Errorf("agent: interval %v or budget %v out of range; want a positive interval and a budget of at most 1", o.Interval, o.Budget)
 	}
-	if o.Budget == 0 {
-		o.Budget = defaultBudget
-	}
+	o.Budget = cmp.Or(o.Budget, defaultBudget)
 	o.NoProfiling = o.NoProfiling || strings.EqualFold(os.Getenv("SW_AGENT_PROFILE_ACTIVE"), "false")
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return nil
 }
 

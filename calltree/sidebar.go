@@ -185,10 +185,7 @@ func (p *byCategory) amounts() []CategoryAmount {
 			groups = append(groups, CategoryAmount{Name: p.kinds.list[group].Name})
 		}
 		groups[i].Value += p.sum[c]
-		sub := p.kinds.list[c].Subcategory
-		if sub == "" {
-			sub = "Other"
-		}
+		sub := cmp.Or(p.kinds.list[c].Subcategory, "Other")
 		groups[i].Sub = append(groups[i].Sub, CategoryAmount{Name: sub, Value: p.sum[c]})
 	}
 	var all int64

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -34,9 +35,7 @@ func Target(file, name string) (*Format, Compression, error) {
 	f := byName
 	switch {
 	case name != "" || file == "" || file == "-":
-		if name == "" {
-			name = "folded"
-		}
+		name = cmp.Or(name, "folded")
 		var err error
 		if f, err = Lookup(name); err != nil {
 			return nil, None, err

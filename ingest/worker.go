@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -126,9 +127,7 @@ func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) (last *batch
 // item labels and projects one decoded profile.
 func (w *worker) item(s *Source, d format.Decoded, err error) item {
 	it := item{result: Result{File: d.Name}}
-	if it.result.File == "" {
-		it.result.File = s.Name
-	}
+	it.result.File = cmp.Or(it.result.File, s.Name)
 	member := it.result.File != s.Name
 	if err != nil {
 		it.result.Err = err
@@ -347,10 +346,7 @@ func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samp
 	}
 	roots := map[string][]bool{} // thread ids below each root
 	for id := range p.Threads {
-		name := normalize.ThreadName(p.Threads[id].Name)
-		if name == "" {
-			name = "(no thread)"
-		}
+		name := cmp.Or(normalize.ThreadName(p.Threads[id].Name), "(no thread)")
 		if roots[name] == nil {
 			roots[name] = make([]bool, len(p.Threads))
 		}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -108,21 +109,11 @@ const (
 
 // WithDefaults returns l with its zero fields replaced by the defaults.
 func (l Limits) WithDefaults() Limits {
-	if l.Depth == 0 {
-		l.Depth = DefaultDepth
-	}
-	if l.Frames == 0 {
-		l.Frames = DefaultFrames
-	}
-	if l.Line == 0 {
-		l.Line = DefaultLine
-	}
-	if l.Inflated == 0 {
-		l.Inflated = DefaultInflated
-	}
-	if l.Message == 0 {
-		l.Message = DefaultMessage
-	}
+	l.Depth = cmp.Or(l.Depth, DefaultDepth)
+	l.Frames = cmp.Or(l.Frames, DefaultFrames)
+	l.Line = cmp.Or(l.Line, DefaultLine)
+	l.Inflated = cmp.Or(l.Inflated, DefaultInflated)
+	l.Message = cmp.Or(l.Message, DefaultMessage)
 	return l
 }
 

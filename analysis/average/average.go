@@ -26,6 +26,7 @@
 package average
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -104,9 +105,7 @@ func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight
 	if err := store.Addable(set.Profiles, q); err != nil {
 		return nil, err
 	}
-	if weight == "" {
-		weight = store.BySamples
-	}
+	weight = cmp.Or(weight, store.BySamples)
 	b := &Band{Table: set.Table, Type: set.Profiles[0].Type, Profiles: set.Profiles, weight: weight}
 	b.measure()
 	l := newLoading(b)

@@ -121,12 +121,8 @@ type Row struct {
 // Find ranks the functions of the selected profiles, whose value types must have one name
 // and, for potentials weighted by samples, one period.
 func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Result, error) {
-	if o.Rank == "" {
-		o.Rank = Self
-	}
-	if o.Weight == "" {
-		o.Weight = store.ByShare
-	}
+	o.Rank = cmp.Or(o.Rank, Self)
+	o.Weight = cmp.Or(o.Weight, store.ByShare)
 	profiles, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -71,9 +72,7 @@ const (
 // Gather returns the evidence for every benchmark of a result, in its order. It
 // processes benchmarks in parallel, with the same result.
 func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]Evidence, error) {
-	if o.Candidates == 0 {
-		o.Candidates = defaultCandidates
-	}
+	o.Candidates = cmp.Or(o.Candidates, defaultCandidates)
 	if o.Window <= 0 {
 		o.Window = defaultWindow
 	}

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
@@ -34,9 +35,7 @@ func (f *fit) traceProgram() (list []float64) {
 		return nil
 	}
 	level, usual := f.usual(value, size.MetricFloor)
-	if sd == 0 {
-		sd = usual
-	}
+	sd = cmp.Or(sd, usual)
 	for _, runs := range [][]int{f.base, f.head} {
 		for _, t := range runs {
 			list = append(list, (value(t)-level)/sd)

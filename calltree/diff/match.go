@@ -276,9 +276,7 @@ func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 
 // newer returns b with missing attributes taken from a.
 func newer(a, b profile.Function) profile.Function {
-	if b.Module == "" {
-		b.Module = a.Module
-	}
+	b.Module = cmp.Or(b.Module, a.Module)
 	if b.File == "" {
 		b.File, b.StartLine, b.Column = a.File, a.StartLine, a.Column
 	}

@@ -12,6 +12,7 @@ package apps
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"time"
 
@@ -71,9 +72,7 @@ func (f *file) link() error {
 	}
 	frames := make([]profile.FrameID, len(f.frames))
 	for i, fr := range f.frames {
-		if fr.Name == "" {
-			fr.Name = profile.NoName
-		}
+		fr.Name = cmp.Or(fr.Name, profile.NoName)
 		fr.Kind = f.kind
 		frames[i] = f.p.Symbols.Frame(profile.Frame{Function: f.p.Symbols.Function(fr.Function), Line: fr.line, Column: fr.column})
 	}
@@ -188,9 +187,7 @@ func (f *file) readSentry(key string) {
 					fr.column = s.Place()
 				}
 			}
-			if fr.File == "" {
-				fr.File = path
-			}
+			fr.File = cmp.Or(fr.File, path)
 			s.Take(jsonscan.EntryBytes)
 			f.frames = append(f.frames, fr)
 		}

@@ -13,6 +13,7 @@ package austin
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"strconv"
@@ -155,9 +156,7 @@ func (f *file) thread(process, id []byte) profile.ThreadID {
 // frame interns a frame.
 func (f *file) frame(file, function string, line, column int32) profile.FrameID {
 	fn := profile.Function{Name: function, File: file, Kind: profile.KindPython}
-	if fn.Name == "" {
-		fn.Name = profile.NoName
-	}
+	fn.Name = cmp.Or(fn.Name, profile.NoName)
 	return f.Profile.Symbols.Frame(profile.Frame{Function: f.Profile.Symbols.Function(fn), Line: line, Column: column})
 }
 

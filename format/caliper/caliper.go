@@ -16,6 +16,7 @@ package caliper
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -369,9 +370,7 @@ func (f *file) stacks(column string) ([]profile.StackID, error) {
 }
 
 func (f *file) push(parent profile.StackID, name string) profile.StackID {
-	if name == "" {
-		name = profile.NoName
-	}
+	name = cmp.Or(name, profile.NoName)
 	s := f.p.Symbols
 	return s.Stack(parent, s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: name, Kind: profile.KindNative})}))
 }

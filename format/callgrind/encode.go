@@ -2,6 +2,7 @@ package callgrind
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -190,12 +191,8 @@ func numbers(costs []int64) string {
 func (e *encoder) writeFunction(id profile.FunctionID, object, file, function string) {
 	fn := &e.p.Symbols.Functions[id]
 	module, source := fn.Module, fn.File
-	if module == "" {
-		module = unknown
-	}
-	if source == "" {
-		source = unknown
-	}
+	module = cmp.Or(module, unknown)
+	source = cmp.Or(source, unknown)
 	e.writeName(objects, object, module)
 	e.writeName(files, file, source)
 	e.writeName(functions, function, fn.Name)

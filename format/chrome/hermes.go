@@ -177,9 +177,7 @@ func hermesName(text string) (name, file string) {
 	if !ok || !closed {
 		name, place = text, ""
 	}
-	if name == "" {
-		name = "(anonymous)"
-	}
+	name = cmp.Or(name, "(anonymous)")
 	for range 2 { // line and column
 		if i := strings.LastIndexByte(place, ':'); i > 0 && whole(place[i+1:]) != none {
 			place = place[:i]

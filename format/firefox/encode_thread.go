@@ -103,9 +103,7 @@ func (e *encoder) thread(t *threadRows, mains map[string]bool) {
 	if t.id == 0 {
 		name = noThread
 	}
-	if pid == "" {
-		pid = "0"
-	}
+	pid = cmp.Or(pid, "0")
 	e.str(`{"name":`)
 	e.text(name)
 	e.str(`,"isMainThread":`)

@@ -1,6 +1,7 @@
 package firefox
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -302,9 +303,7 @@ func (f *file) readLibs() {
 				l.end, _ = strconv.ParseUint(s.Scalar(), 10, 64)
 			}
 		}
-		if l.module.Path == "" {
-			l.module.Path = l.name
-		}
+		l.module.Path = cmp.Or(l.module.Path, l.name)
 		s.Take(jsonscan.EntryBytes)
 		f.libs = append(f.libs, l)
 	}

@@ -1,6 +1,7 @@
 package firefox
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -96,9 +97,7 @@ func scriptFunction(m []string) profile.Function {
 	if i := strings.LastIndex(uri, " -> "); i >= 0 {
 		uri = uri[i+len(" -> "):]
 	}
-	if name == "" {
-		name = "(root scope) " + uri // the evaluation of the file itself
-	}
+	name = cmp.Or(name, "(root scope) "+uri) // the evaluation of the file itself
 	fn := profile.Function{Name: name, File: uri, Module: uriResource(uri), Kind: profile.KindJS}
 	if n, err := strconv.ParseInt(line, 10, 32); err == nil {
 		fn.StartLine = int32(n)

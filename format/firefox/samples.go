@@ -1,6 +1,7 @@
 package firefox
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
@@ -44,10 +45,7 @@ func (k *linker) table(t profile.ValueType, allocation bool) *sampleTable {
 // samples adds the samples and allocations of a thread. The value type of the first
 // thread is that of the samples table if no thread has any.
 func (k *linker) samples(t *thread, id profile.ThreadID, stacks []profile.StackID, shift int64) error {
-	kind := t.weightType
-	if kind == "" {
-		kind = "samples"
-	}
+	kind := cmp.Or(t.weightType, "samples")
 	valueType, ok := weightTypes[kind]
 	if !ok {
 		valueType = profile.ValueType{Name: kind, Unit: "count", Original: kind}

@@ -2,6 +2,7 @@ package folded
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
@@ -194,9 +195,7 @@ func spellThread(t profile.Thread) string {
 	switch {
 	case id == "":
 		id = "0"
-		if name == "" {
-			name = t.Process
-		}
+		name = cmp.Or(name, t.Process)
 	case strings.Trim(id, "0123456789abcdefABCDEFxX") != "":
 		name, id = strings.TrimLeft(name+" "+id, " "), "0"
 	case strings.Trim(id, "0123456789") != "":

@@ -8,6 +8,7 @@ package ghcprof
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"strconv"
@@ -90,9 +91,7 @@ func (c *costs) frame(name, module, place string) profile.FrameID {
 	if module != "" && module != name {
 		fn.Name = module + "." + name
 	}
-	if fn.Name == "" {
-		fn.Name = profile.NoName
-	}
+	fn.Name = cmp.Or(fn.Name, profile.NoName)
 	if file, position, ok := strings.Cut(place, ":"); ok && !strings.HasPrefix(place, "<") {
 		fn.File = file
 		position = strings.TrimPrefix(position, "(")

@@ -12,6 +12,7 @@ package hierarchy
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
@@ -112,10 +113,7 @@ func link(nodes []node, p *profile.Profile) (profile.Samples, error) {
 		if up := nodes[i].parent; up >= 0 {
 			parent = stacks[up]
 		}
-		name := nodes[i].name
-		if name == "" {
-			name = profile.NoName
-		}
+		name := cmp.Or(nodes[i].name, profile.NoName)
 		stacks[i] = p.Symbols.Stack(parent, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name})}))
 		self := values[i] - nodes[i].children
 		if self < 0 {

@@ -1,6 +1,7 @@
 package jfr
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -206,9 +207,7 @@ func (n *names) function(class, name textID, native bool, mode profile.FrameType
 	switch {
 	case kind != keyJava:
 		f.Module, f.Kind = library, nativeKind(f.Name, mode)
-		if f.Name == "" {
-			f.Name = library
-		}
+		f.Name = cmp.Or(f.Name, library)
 	case library != "":
 		f.Name = library + "." + f.Name
 	}

@@ -130,8 +130,6 @@ func frame(s *profile.Symbols, text string) profile.FrameID {
 			fn.Name, fn.File = fn.Name[:j], fn.Name[j+1:]
 		}
 	}
-	if fn.Name == "" {
-		fn.Name = profile.NoName
-	}
+	fn.Name = cmp.Or(fn.Name, profile.NoName)
 	return s.Frame(profile.Frame{Function: s.Function(fn), Line: line})
 }

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -145,10 +146,7 @@ func (d *dictionary) frameType(fr *profile.Frame, fn *profile.Function) (list []
 		implied = profile.FrameKernel
 	}
 	if fr.Type != implied {
-		mode := fr.Type.String()
-		if mode == "" {
-			mode = noMode
-		}
+		mode := cmp.Or(fr.Type.String(), noMode)
 		list = append(list, d.attribute(keyMode, textValue(mode), ""))
 	}
 	return list

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -60,9 +61,7 @@ var typeNames = map[[2]string]string{
 // stands for, also where samples are counted and the period is a time.
 func (k *linker) valueType(x *profileMessage) profile.ValueType {
 	name, unit := k.m.Tables.text(x.SampleType.Name), unitName(k.m.Tables.text(x.SampleType.Unit))
-	if unit == "" {
-		unit = "count"
-	}
+	unit = cmp.Or(unit, "count")
 	periodName, periodUnit := k.m.Tables.text(x.PeriodType.Name), unitName(k.m.Tables.text(x.PeriodType.Unit))
 	t := profile.ValueType{Name: name, Unit: unit, Original: name}
 	if known, ok := typeNames[[2]string{name, unit}]; ok {
@@ -71,9 +70,7 @@ func (k *linker) valueType(x *profileMessage) profile.ValueType {
 	if t.Name == profile.CPUSamples && strings.HasPrefix(periodName, profile.Wall) {
 		t.Name = profile.WallSamples
 	}
-	if t.Name == "" {
-		t.Name = profile.CPUSamples
-	}
+	t.Name = cmp.Or(t.Name, profile.CPUSamples)
 	if x.Period > 0 {
 		t.Period, t.PeriodUnit, t.PeriodName = x.Period, periodUnit, periodName
 	}

@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/protobuf"
@@ -203,14 +204,8 @@ func foreignThread(labels []profile.Label) (t profile.Thread) {
 
 // prefer returns a with its empty fields taken from b.
 func prefer(a, b profile.Thread) profile.Thread {
-	if a.Name == "" {
-		a.Name = b.Name
-	}
-	if a.ID == "" {
-		a.ID = b.ID
-	}
-	if a.Process == "" {
-		a.Process = b.Process
-	}
+	a.Name = cmp.Or(a.Name, b.Name)
+	a.ID = cmp.Or(a.ID, b.ID)
+	a.Process = cmp.Or(a.Process, b.Process)
 	return a
 }

@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -205,9 +206,7 @@ func (r *rawParser) location(line string) error {
 		return nil // an address without a name
 	}
 	f := googlepprof.Function{Name: m[1], SystemName: m[6], Filename: m[2], StartLine: int64(number(m[5], 10) & math.MaxInt32)}
-	if f.SystemName == "" {
-		f.SystemName = f.Name
-	}
+	f.SystemName = cmp.Or(f.SystemName, f.Name)
 	r.last.Line = append(r.last.Line, googlepprof.Line{Function: r.function(f), Line: int64(number(m[3], 10) & math.MaxInt32),
 		Column: int64(number(m[4], 10) & math.MaxInt32)})
 	return nil

@@ -14,6 +14,7 @@ package pstats
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 
@@ -168,8 +169,6 @@ func (f *file) node(fn profile.Function) int32 {
 	if fn.File == "~" {
 		fn.File, fn.Kind = "", profile.KindNative
 	}
-	if fn.Name == "" {
-		fn.Name = profile.NoName
-	}
+	fn.Name = cmp.Or(fn.Name, profile.NoName)
 	return f.graph.Node(profile.Frame{Function: f.p.Symbols.Function(fn)}, 0)
 }

@@ -1,6 +1,7 @@
 package pyspy
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 
@@ -78,9 +79,7 @@ func (t *reader) frameObject(s *jsonscan.Scanner) {
 			line = s.Int()
 		}
 	}
-	if short == "" {
-		short = file
-	}
+	short = cmp.Or(short, file)
 	if t.Push(t.newFrame(name, short, line)) != nil {
 		s.TooDeep(t.Limits.Depth)
 	}

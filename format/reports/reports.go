@@ -16,6 +16,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"strconv"
@@ -115,9 +116,7 @@ func (r *report) frame(name, module []byte, kind profile.Kind) profile.FrameID {
 	if !ok {
 		s := r.Profile.Symbols
 		fn := profile.Function{Name: stacktext.Clean(name), Module: stacktext.Clean(module), Kind: kind}
-		if fn.Name == "" {
-			fn.Name = profile.NoName
-		}
+		fn.Name = cmp.Or(fn.Name, profile.NoName)
 		frame = s.Frame(profile.Frame{Function: s.Function(fn)})
 		r.Known.Add(r.key, frame)
 	}

@@ -7,6 +7,7 @@
 package scalene
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -107,9 +108,7 @@ func (f *file) readStack() {
 				if i := strings.LastIndexByte(text, ' '); i > 0 && i < len(text)-1 {
 					fn.File, fn.Name = text[:i], text[i+1:]
 				}
-				if fn.Name == "" {
-					fn.Name = profile.NoName
-				}
+				fn.Name = cmp.Or(fn.Name, profile.NoName)
 				fr.Function = f.p.Symbols.Function(fn)
 				if depth++; depth > f.depth {
 					s.TooDeep(f.depth)

@@ -1,6 +1,7 @@
 package threaddump
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -138,9 +139,7 @@ func (c *Collector) close() {
 		},
 		from: d.labels.Mark(), waits: noLock, owned: t.owned, cpu: t.cpu, cpuOf: t.cpuOf,
 	}
-	if r.cpuOf == 0 {
-		r.cpuOf = r.Thread
-	}
+	r.cpuOf = cmp.Or(r.cpuOf, r.Thread)
 	d.labels.Append(t.labels)
 	r.to = d.labels.Mark()
 	if len(t.waits) > 0 {

@@ -1,6 +1,7 @@
 package valgrind
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -159,9 +160,7 @@ func (d *dhat) valueType(i int, name string) profile.ValueType {
 		if d.unit != "" {
 			t.Unit = "count"
 		}
-		if t.Name == "" {
-			t.Name = d.mode
-		}
+		t.Name = cmp.Or(t.Name, d.mode)
 		if i == 1 {
 			t.Name, t.Unit = t.Name+"-samples", "count"
 		}

@@ -12,6 +12,7 @@ package xhprof
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -170,9 +171,7 @@ func (f *file) node(name string) int32 {
 			name, level = name[:i], n
 		}
 	}
-	if name == "" {
-		name = profile.NoName
-	}
+	name = cmp.Or(name, profile.NoName)
 	fn := f.p.Symbols.Function(profile.Function{Name: name, Kind: profile.KindPHP})
 	n := f.graph.Node(profile.Frame{Function: fn}, int32(level))
 	for int(n) >= len(f.selfs) {

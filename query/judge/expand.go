@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -105,10 +106,7 @@ func (x *Expand) recency(ctx context.Context, f *facts.Facts, benchmarks []histo
 		return nil, nil
 	}
 	newest := newestRun(benchmarks)
-	revision := f.Revision
-	if revision == "" {
-		revision = newest.Commit
-	}
+	revision := cmp.Or(f.Revision, newest.Commit)
 	places := make([]facts.Place, len(functions))
 	for i := range functions {
 		places[i] = facts.Place{Function: functions[i].Name, File: functions[i].File}

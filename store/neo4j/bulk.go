@@ -1,6 +1,7 @@
 package neo4j
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ type rawExample struct {
 // arrays p and c up to it: of the model Thesis as Init prepares them, of the model Shared
 // as Expand adds them to all profiles.
 func NewBulk(dir string, m Model, potentials int) (*Bulk, error) {
-	if m == "" {
-		m = Shared
-	}
+	m = cmp.Or(m, Shared)
 	if _, err := ParseModel(string(m)); err != nil {
 		return nil, err
 	}

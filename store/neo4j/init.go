@@ -1,6 +1,7 @@
 package neo4j
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,9 +125,7 @@ func (m mark) check(a bolt.Address, want Model) error {
 // prepare is Init on an open connection.
 func prepare(ctx context.Context, db *bolt.DB, opts InitOptions) (mark, error) {
 	want := opts
-	if opts.Model == "" {
-		opts.Model = Shared
-	}
+	opts.Model = cmp.Or(opts.Model, Shared)
 	if _, err := ParseModel(string(opts.Model)); err != nil {
 		return mark{}, err
 	}

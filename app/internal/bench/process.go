@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,7 @@ func (u *usage) starved() string {
 // When the context ends, it and all that it has started end. What it wrote last is in the
 // error.
 func (s *Session) run(ctx context.Context, p process) (usage, error) {
-	if p.dir == "" {
-		p.dir = s.dir
-	}
+	p.dir = cmp.Or(p.dir, s.dir)
 	return run(ctx, p, s.env)
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -110,9 +111,7 @@ func (s *Session) profiled(ctx context.Context, p process, dir string, keep func
 
 // find returns the path of a program: the given one, or the one that is installed.
 func (s *Session) find(file, name string) (string, error) {
-	if file == "" {
-		file = name
-	}
+	file = cmp.Or(file, name)
 	path, err := lookPath(file, s.dir, s.env)
 	if err != nil {
 		return "", errMissing

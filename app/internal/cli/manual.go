@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -50,10 +51,7 @@ func manual(w io.Writer, c *cobra.Command, name string) error {
 	if err := c.Usage(); err != nil {
 		return err
 	}
-	long := c.Long
-	if long == "" {
-		long = c.Short
-	}
+	long := cmp.Or(c.Long, c.Short)
 	v, _ := command.Version()
 	_, err := fmt.Fprintf(w, ".TH %s 1 \"\" \"dendro %s\" \"Dendro\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH USAGE\n.nf\n%s\n.fi\n",
 		strings.ToUpper(name), roff(v), roff(name), roff(c.Short), roff(long),

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,9 +114,7 @@ func (c *Client) problem(resp *http.Response) error {
 	if kind, ok := strings.CutPrefix(p.Type, transfer.ProblemPrefix); ok {
 		f.Kind = kind
 	}
-	if f.Message == "" {
-		f.Message = p.Title
-	}
+	f.Message = cmp.Or(f.Message, p.Title)
 	if resp.StatusCode == http.StatusServiceUnavailable && f.Kind == "busy" {
 		return unavailableError{f.Err()}
 	}

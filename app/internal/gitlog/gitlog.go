@@ -47,6 +47,7 @@
 package gitlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -96,9 +97,7 @@ const maxModules = 256
 // may be any directory in it. Cache is a directory that is made when it is needed;
 // empty: nothing is cached. A cache that cannot be written costs time and is no error.
 func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
-	if revision == "" {
-		revision = "HEAD"
-	}
+	revision = cmp.Or(revision, "HEAD")
 	var k kept
 	err := with(ctx, dir, func(r *repository) error {
 		commit, err := r.commit(revision)

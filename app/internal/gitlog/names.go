@@ -1,6 +1,7 @@
 package gitlog
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -122,9 +123,7 @@ func (x *index) goFiles(name string) []string {
 	if longest < 0 {
 		return nil
 	}
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	return x.sources(dir, func(base string) bool {
 		return strings.HasSuffix(base, ".go") && !strings.HasSuffix(base, "_test.go")
 	})

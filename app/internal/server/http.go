@@ -300,10 +300,7 @@ func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }
 
 // finished counts and logs an answered request.
 func (s *Server) finished(r *http.Request, rec *recorder, route string, took time.Duration) {
-	status := rec.status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(rec.status, http.StatusOK)
 	s.metrics.httpRequests.WithLabelValues(route, method(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
 	a := infoOf(r.Context())

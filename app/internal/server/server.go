@@ -16,6 +16,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,24 +102,24 @@ type Limits struct {
 
 // withDefaults fills in the defaults.
 func (l Limits) withDefaults() Limits {
-	set(&l.Body, 16<<20)
-	set(&l.Upload, 4<<30)
-	set(&l.View, 1<<30)
-	set(&l.Work, 2<<30)
-	set(&l.Steps, 1<<30)
-	set(&l.Requests, 256)
-	set(&l.Answers, 256<<20)
-	set(&l.Messages, 256<<20)
-	set(&l.Connections, 4096)
-	set(&l.Rate, 8<<10)
-	set(&l.Headers, 10*time.Second)
-	set(&l.Stall, time.Minute)
-	set(&l.Idle, 2*time.Minute)
-	set(&l.Streams, 1000)
-	set(&l.Calls, 8192)
-	set(&l.Message, 8<<20)
-	set(&l.Drain, 30*time.Second)
-	set(&l.OpenStreams, 5*time.Second)
+	l.Body = cmp.Or(l.Body, 16<<20)
+	l.Upload = cmp.Or(l.Upload, 4<<30)
+	l.View = cmp.Or(l.View, 1<<30)
+	l.Work = cmp.Or(l.Work, 2<<30)
+	l.Steps = cmp.Or(l.Steps, 1<<30)
+	l.Requests = cmp.Or(l.Requests, 256)
+	l.Answers = cmp.Or(l.Answers, 256<<20)
+	l.Messages = cmp.Or(l.Messages, 256<<20)
+	l.Connections = cmp.Or(l.Connections, 4096)
+	l.Rate = cmp.Or(l.Rate, 8<<10)
+	l.Headers = cmp.Or(l.Headers, 10*time.Second)
+	l.Stall = cmp.Or(l.Stall, time.Minute)
+	l.Idle = cmp.Or(l.Idle, 2*time.Minute)
+	l.Streams = cmp.Or(l.Streams, 1000)
+	l.Calls = cmp.Or(l.Calls, 8192)
+	l.Message = cmp.Or(l.Message, 8<<20)
+	l.Drain = cmp.Or(l.Drain, 30*time.Second)
+	l.OpenStreams = cmp.Or(l.OpenStreams, 5*time.Second)
 	return l
 }
 
@@ -133,13 +134,6 @@ func (l *Limits) costs(route *Route, held *holding) cost.Limits {
 		costs.Expanded = cost.Limit{Max: l.View, What: "decompressed bytes of what is shown", Flag: "--max-view", Pool: held.more}
 	}
 	return costs
-}
-
-func set[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 // Server is a server. It is safe for concurrent use.
@@ -175,9 +169,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 		return nil, err
 	}
 	opts.Limits = opts.Limits.withDefaults()
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
 		sessions: newSessions(), guesses: newGuesses(), slots: newSlots(opts.Limits.Requests),
 		work:     NewBudget("bytes of requests being computed, --max-work", opts.Limits.Work, (opts.Limits.Work+1)/2),

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"time"
@@ -50,9 +51,7 @@ func (c *Clock) nanos(n parts, decimals int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.origin == 0 {
-		c.origin = whole
-	}
+	c.origin = cmp.Or(c.origin, whole)
 	since := whole - c.origin
 	if (whole < 0) != (c.origin < 0) && (since < 0) != (whole < 0) {
 		return 0, errOverflow

@@ -1,6 +1,9 @@
 package command
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
 // version is set by the linker for releases.
 var version = ""
@@ -17,9 +20,7 @@ func Version() (v, revision string) {
 			revision = s.Value
 		}
 	}
-	if v == "" {
-		v = info.Main.Version
-	}
+	v = cmp.Or(v, info.Main.Version)
 	if v == "" || v == "(devel)" {
 		v = "development"
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -173,10 +174,7 @@ func instanceOf(file string) (string, error) {
 
 // reader returns a reader of the workers.
 func (o *serveOptions) reader(hours *fleet.Late[fleet.Lake]) (*fleet.Reader, error) {
-	token := o.ReadToken
-	if token == "" {
-		token = o.HTTPToken
-	}
+	token := cmp.Or(o.ReadToken, o.HTTPToken)
 	for _, address := range o.fleet.workers {
 		u, err := url.Parse(address)
 		if err == nil && token != "" && u.Scheme == "http" {

@@ -17,6 +17,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -94,9 +95,7 @@ func (a *api) warm(ctx context.Context) error {
 }
 
 func newAPI(o Options) *api {
-	if o.PutBytes == 0 {
-		o.PutBytes = 1 << 30
-	}
+	o.PutBytes = cmp.Or(o.PutBytes, 1<<30)
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
 	}

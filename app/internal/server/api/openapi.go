@@ -273,9 +273,7 @@ func (s *schemas) fields(t reflect.Type, properties map[string]any, required *[]
 			s.fields(inner, properties, required)
 		case !f.IsExported() || name == "-" || f.Tag.Get("client") != "":
 		default:
-			if name == "" {
-				name = f.Name
-			}
+			name = cmp.Or(name, f.Name)
 			of := f.Type
 			if omitted := strings.Contains(options, "omit"); omitted {
 				of = inner // it is not written, and never null

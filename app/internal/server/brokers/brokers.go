@@ -8,6 +8,7 @@
 package brokers
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -90,12 +91,8 @@ func (o *Options) Create(ctx context.Context, settings map[string]*string, topic
 		return nil
 	}
 	partitions, replication := o.Partitions, o.Replication
-	if partitions == 0 {
-		partitions = 3
-	}
-	if replication == 0 {
-		replication = -1
-	}
+	partitions = cmp.Or(partitions, 3)
+	replication = cmp.Or(replication, -1)
 	answers, err := admin.CreateTopics(ctx, partitions, replication, settings, missing...)
 	if err != nil {
 		return fmt.Errorf("creating topics: %w", err)

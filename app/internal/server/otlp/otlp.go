@@ -12,6 +12,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -146,10 +147,7 @@ func (o *OTLP) post(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	name := r.PathValue("service")
-	if name == "" {
-		name = o.opts.Service
-	}
+	name := cmp.Or(r.PathValue("service"), o.opts.Service)
 	rejected, err := o.export(r.Context(), body, name)
 	if err != nil {
 		writeError(w, r, err)

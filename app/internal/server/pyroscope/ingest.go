@@ -2,6 +2,7 @@ package pyroscope
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,10 +85,7 @@ func (p *Pyroscope) parse(query url.Values, contentType string, body []byte) (*p
 	if err != nil {
 		return nil, err
 	}
-	spy := query.Get("spyName")
-	if spy == "" {
-		spy = "unknown"
-	}
+	spy := cmp.Or(query.Get("spyName"), "unknown")
 	labels = append([]continuous.Label{{Name: spyLabel, Value: spy}}, labels...)
 	in := &push{app: app, labels: intake.Labels(labels), now: now, body: body, rate: 100,
 		from: ParseTime(query.Get("from"), now), until: ParseTime(query.Get("until"), now)}
@@ -183,9 +181,7 @@ func (in *push) pprof(w *intake.Worker) error {
 // profile returns a decoded profile with what the request says about it.
 func (in *push) profile(p *profile.Profile, types func(int) (continuous.Type, bool)) *intake.Profile {
 	service, labels := in.labels.Cut(continuous.ServiceLabel)
-	if service == "" {
-		service = in.app
-	}
+	service = cmp.Or(service, in.app)
 	out := &intake.Profile{Profile: p, Service: service, Labels: labels, Type: types, Bytes: int64(len(in.body))}
 	for _, part := range in.parts {
 		out.Bytes += int64(len(part))

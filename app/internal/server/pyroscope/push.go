@@ -130,9 +130,7 @@ func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content [
 	}
 	metric, labels := labels.Cut(nameLabel)
 	service, labels := labels.Cut(continuous.ServiceLabel)
-	if service == "" {
-		service = unknownService
-	}
+	service = cmp.Or(service, unknownService)
 	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id,
 		Bytes: int64(len(content))}
 	receiver.SetWindow(out, decoded.Start, decoded.Start.Add(decoded.Duration), p.now())

@@ -1,6 +1,7 @@
 package skywalking
 
 import (
+	"cmp"
 	"fmt"
 
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
@@ -47,9 +48,7 @@ func segmentOf(m *agentv3.SegmentObject, raw []byte) (traceprof.Segment, bool, e
 		}
 	}
 	s.Operation = traceprof.CutName(first.GetOperationName(), traceprof.MaxTaskEndpoint)
-	if entry == nil {
-		entry = first
-	}
+	entry = cmp.Or(entry, first)
 	s.Endpoint = ids.EndpointName(entry.GetOperationName())
 	s.Raw = raw
 	return s, true, nil

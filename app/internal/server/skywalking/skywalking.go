@@ -29,6 +29,7 @@
 package skywalking
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -65,9 +66,7 @@ func New(o Options) *Agents {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Agents{opts: o, budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), counts: newCounts()}
 }
 

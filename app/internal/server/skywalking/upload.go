@@ -1,6 +1,7 @@
 package skywalking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,9 +114,7 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 	switch {
 	case meta.GetType() == failed:
 		u.ended = true
-		if message == "" {
-			message = "the agent could not profile and gave no reason"
-		}
+		message = cmp.Or(message, "the agent could not profile and gave no reason")
 		return answer(failed), u.report(ctx, traceprof.Failed, message)
 	case a.opts.Uploads == nil || meta.GetType() == oversize || u.left > uploads.MaxSize:
 		u.ended = true

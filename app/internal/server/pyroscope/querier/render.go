@@ -1,6 +1,7 @@
 package querier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -113,7 +114,7 @@ func (q *Querier) render(w http.ResponseWriter, r *http.Request) {
 			if m.tree.RootTotal() == 0 {
 				return "", nil
 			}
-			return dotGraph(m.tree, nodesOr(request.nodes, dotNodes)), nil
+			return dotGraph(m.tree, cmp.Or(request.nodes, dotNodes)), nil
 		}
 		g, err := m.flame(ctx)
 		if err != nil {

@@ -143,7 +143,7 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 			answer.Tree = treeBytes(tree)
 		}
 	case formatDot:
-		answer.Dot = dotGraph(m.tree, nodesOr(m.nodes, dotNodes))
+		answer.Dot = dotGraph(m.tree, cmp.Or(m.nodes, dotNodes))
 	case formatPprof:
 		answer.Pprof = new(pprofProfile)
 		answer.Pprof.Profile, err = m.pprof()
@@ -162,20 +162,12 @@ func (q *Querier) selectMergeStacktraces(ctx context.Context,
 // rows returns the number of functions that a request limits a table to; 0: all. Clients that
 // know no options say it as the number of nodes.
 func (r *selectMergeStacktracesRequest) rows() int64 {
-	return nodesOr(r.Options.Functions.Limit, r.MaxNodes)
-}
-
-// nodesOr returns a limit of nodes, or the default if there is none.
-func nodesOr(n, def int64) int64 {
-	if n == 0 {
-		return def
-	}
-	return n
+	return cmp.Or(r.Options.Functions.Limit, r.MaxNodes)
 }
 
 // flame returns the flame graph.
 func (m *merged) flame(ctx context.Context) (*flameGraph, error) {
-	m.nodes = nodesOr(m.nodes, defaultNodes)
+	m.nodes = cmp.Or(m.nodes, defaultNodes)
 	tree, err := m.fold()
 	if err != nil {
 		return nil, err
@@ -305,7 +297,7 @@ func (q *Querier) sides(ctx context.Context, requests [2]*treeRequest) (sides [2
 
 // compare returns the flame graph of two sides.
 func compare(ctx context.Context, sides [2]*calltree.Tree, requests [2]*treeRequest) (*flameGraph, error) {
-	nodes := max(nodesOr(requests[0].nodes, defaultNodes), nodesOr(requests[1].nodes, defaultNodes))
+	nodes := max(cmp.Or(requests[0].nodes, defaultNodes), cmp.Or(requests[1].nodes, defaultNodes))
 	d, err := diff.Compare(sides[:1], sides[1:])
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@
 package graphql
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -63,9 +64,7 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	r := &resolver{o}
 	e, err := exec.New(exec.Schema(), r)
 	if err != nil {

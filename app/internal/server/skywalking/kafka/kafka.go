@@ -19,6 +19,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,12 +88,8 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Group == "" {
-		o.Group = "dendro"
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Group = cmp.Or(o.Group, "dendro")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log, unpacker: newUnpacker(unpackBytes),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
 			Help: "Records read from Kafka, by topic and outcome: processed, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),

@@ -19,6 +19,7 @@ package uploads
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,12 +56,8 @@ type Uploads struct {
 // New returns uploads into st.
 func New(st store.Store, o Options) *Uploads {
 	o.Ingest.KeepSource, o.Ingest.Workers, o.Ingest.Conflict = true, 1, store.Replace
-	if o.Ingest.Limits.Inflated == 0 {
-		o.Ingest.Limits.Inflated = maxInflated
-	}
-	if o.Ingest.Limits.Message == 0 {
-		o.Ingest.Limits.Message = maxInflated
-	}
+	o.Ingest.Limits.Inflated = cmp.Or(o.Ingest.Limits.Inflated, maxInflated)
+	o.Ingest.Limits.Message = cmp.Or(o.Ingest.Limits.Message, maxInflated)
 	return &Uploads{st, o}
 }
 
