@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree/internal/ranges"
@@ -161,12 +162,7 @@ func (s *Shown) traceable() bool {
 	if !s.rows.timed() || s.rows.Type.Scale != 0 {
 		return false
 	}
-	for _, v := range s.rows.Value {
-		if v != 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.rows.Value, func(v int64) bool { return v != 1 })
 }
 
 // trace calls visit for the samples of the preview range that have a node, with

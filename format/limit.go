@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/xi2/xz"
@@ -182,12 +183,8 @@ func (w *walk) damage(kind string, err error) error {
 
 // classified reports whether err says already what it is.
 func classified(err error) bool {
-	for _, e := range []error{profile.ErrUnrecognized, profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	list := []error{profile.ErrUnrecognized, profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge}
+	return slices.ContainsFunc(list, func(e error) bool { return errors.Is(err, e) })
 }
 
 // gzipSize returns the size of the content of a gzip file as its last bytes tell it,

@@ -3,6 +3,7 @@ package symbolize
 import (
 	"debug/dwarf"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/dendroprof/dendro/profile"
@@ -135,12 +136,7 @@ func (x *dwarfIndex) lookup(pc uint64) []call {
 }
 
 func (s *scope) covers(pc uint64) bool {
-	for _, r := range s.ranges {
-		if pc >= r[0] && pc < r[1] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.ranges, func(r [2]uint64) bool { return pc >= r[0] && pc < r[1] })
 }
 
 // line returns the row of the line table that an address belongs to.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -162,12 +163,8 @@ func isCollector(name string) bool {
 		"deductSweepCredit", "sweepone", "(*sweepLocked).sweep", "(*mheap).reclaim":
 		return true
 	}
-	for _, prefix := range []string{"gcWriteBarrier", "wbBufFlush", "(*wbBuf).", "bulkBarrierPreWrite", "gcAssistAlloc"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	list := []string{"gcWriteBarrier", "wbBufFlush", "(*wbBuf).", "bulkBarrierPreWrite", "gcAssistAlloc"}
+	return slices.ContainsFunc(list, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func isGoRuntime(name string) bool {

@@ -149,12 +149,8 @@ func additive(name string) bool {
 	case "min", "max", "avg", "first", "last", "scale", "ratio", "mpi.rank", "rank", "Node order", "nid", "_hatchet_nid", "aggregate.slot":
 		return false
 	}
-	for _, part := range []string{"inclusive", "(inc)", "(I)", "%", "Min ", "Max ", "Avg ", "min#", "max#"} {
-		if strings.Contains(name, part) {
-			return false
-		}
-	}
-	return true
+	list := []string{"inclusive", "(inc)", "(I)", "%", "Min ", "Max ", "Avg ", "min#", "max#"}
+	return !slices.ContainsFunc(list, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // add adds a sample.

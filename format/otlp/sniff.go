@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
@@ -87,10 +88,5 @@ func sniffJSON(prefix []byte) bool {
 	if !bytes.Contains(prefix, []byte(`"resourceProfiles"`)) && !bytes.Contains(prefix, []byte(`"dictionary"`)) {
 		return false
 	}
-	for _, key := range jsonKeys {
-		if bytes.Contains(prefix, key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(jsonKeys, func(key []byte) bool { return bytes.Contains(prefix, key) })
 }

@@ -3,6 +3,7 @@ package speedscope
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,12 +150,7 @@ func (f *file) pseudoRoot(profiler string) *regexp.Regexp {
 
 // dotNet reports whether the file has the pseudo frames of .NET.
 func (f *file) dotNet() bool {
-	for _, fr := range f.frames {
-		if fr.name == cpuTime || fr.name == unmanagedTime {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.frames, func(fr frame) bool { return fr.name == cpuTime || fr.name == unmanagedTime })
 }
 
 // linkStacks interns the stacks of all nodes. Outermost frames that are no

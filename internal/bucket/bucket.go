@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,12 +58,7 @@ var Schemes = []string{"s3", "gs", "azblob"}
 
 // Is reports whether a text is an address of a bucket.
 func Is(address string) bool {
-	for _, s := range Schemes {
-		if strings.HasPrefix(address, s+"://") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(Schemes, func(s string) bool { return strings.HasPrefix(address, s+"://") })
 }
 
 // Open returns the bucket of an address, and the key in it, which may be empty. It sends no

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -49,12 +50,7 @@ func (v *viewer) checkFound(shown []*calltree.Shown) error {
 
 // emptyTree reports whether nothing is counted in a tree.
 func emptyTree(t *calltree.Tree) bool {
-	for _, self := range t.Self {
-		if self != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Self, func(self int64) bool { return self != 0 })
 }
 
 // anyMatches reports whether a lower-case word is part of a function, file or module.

@@ -8,6 +8,7 @@
 package perf
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
@@ -43,12 +44,8 @@ func KindOf(symbol, library string) (profile.Kind, profile.FrameType) {
 // brackets that is none of the areas of a process.
 func kernel(library string) bool {
 	if strings.HasPrefix(library, "[") {
-		for _, area := range []string{"[vdso", "[vsyscall", "[heap", "[stack", "[anon", "[unknown", "[JIT]", "[uprobes"} {
-			if strings.HasPrefix(library, area) {
-				return false
-			}
-		}
-		return true
+		list := []string{"[vdso", "[vsyscall", "[heap", "[stack", "[anon", "[unknown", "[JIT]", "[uprobes"}
+		return !slices.ContainsFunc(list, func(area string) bool { return strings.HasPrefix(library, area) })
 	}
 	name := Base(library)
 	for _, packed := range []string{".xz", ".zst", ".gz"} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
@@ -43,12 +44,7 @@ func Translate(path string, err error) error {
 		return err
 	}
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(e.message, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(e.message, p) })
 	}
 	switch {
 	case has("Could not set lock on file"):
@@ -77,12 +73,8 @@ const invalidated = "database has been invalidated"
 
 // isTranslated reports whether an error wraps one that callers branch on.
 func isTranslated(err error) bool {
-	for _, known := range []error{store.ErrLocked, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	list := []error{store.ErrLocked, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace}
+	return slices.ContainsFunc(list, func(known error) bool { return errors.Is(err, known) })
 }
 
 func lockedError(path string, e *Error) error {
