@@ -91,3 +91,21 @@ func textsOf(v reflect.Value) (list []string) {
 	}
 	panic(fmt.Sprintf("param: a field of type %s is not written", v.Type()))
 }
+
+// Texts returns a JSON value as the texts that a parameter is set to: of a list each, of an object key=value.
+func Texts(v any) (list []string) {
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, one := range v {
+			list = append(list, Texts(one)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, fmt.Sprintf("%s=%v", key, v[key]))
+		}
+	default:
+		list = []string{fmt.Sprint(v)}
+	}
+	return list
+}

@@ -186,7 +186,7 @@ func set(list []*param.Parameter, arguments json.RawMessage) error {
 		}
 	}
 	for _, p := range list {
-		for _, text := range texts(given[p.Name]) {
+		for _, text := range param.Texts(given[p.Name]) {
 			if err := p.Set(text); err != nil {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
@@ -198,21 +198,6 @@ func set(list []*param.Parameter, arguments json.RawMessage) error {
 		return fmt.Errorf("no parameter %.60q", name)
 	}
 	return nil
-}
-
-// texts returns a JSON value as the texts that parameters are set to.
-func texts(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		var list []string
-		for _, one := range v {
-			list = append(list, texts(one)...)
-		}
-		return list
-	}
-	return []string{fmt.Sprint(v)}
 }
 
 // handler answers calls of a tool. What the caller can mend is a result with an error, as

@@ -82,7 +82,7 @@ func addNamedSelection(c *cobra.Command, list Flags) {
 			if list[i].Changed() {
 				continue
 			}
-			for _, text := range texts(named[flag]) {
+			for _, text := range param.Texts(named[flag]) {
 				if err := list[i].Set(text); err != nil {
 					return param.Errorf("--selection %s: %s: %w", *name, flag, err)
 				}
@@ -90,23 +90,6 @@ func addNamedSelection(c *cobra.Command, list Flags) {
 		}
 		return nil
 	}
-}
-
-// texts returns a JSON value as the texts of a flag: of a list each, of an object key=value.
-func texts(value any) (list []string) {
-	switch v := value.(type) {
-	case []any:
-		for _, one := range v {
-			list = append(list, texts(one)...)
-		}
-		return list
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			list = append(list, fmt.Sprintf("%s=%v", key, v[key]))
-		}
-		return list
-	}
-	return []string{fmt.Sprint(value)}
 }
 
 // InGroup lists flags under a heading of help.
