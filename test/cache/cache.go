@@ -1,7 +1,7 @@
 // Package cache keeps what tests download, so that it is downloaded once:
 // servers, agents, and what they need.
 //
-// Everything lies in one folder, $DENDRO_CACHE or .cache/dendro-test of the home
+// Everything lies in one folder, $DENDRO_TEST_CACHE or .cache/dendro-test of the home
 // directory, each thing in a folder of its own whose name has its version. A
 // folder that is there is whole. What is in it is not changed.
 package cache
@@ -19,12 +19,12 @@ import (
 
 // Dir returns the folder of everything.
 func Dir() (string, error) {
-	if dir := os.Getenv("DENDRO_CACHE"); dir != "" {
+	if dir := os.Getenv("DENDRO_TEST_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for downloads: %w (set DENDRO_CACHE)", err)
+		return "", fmt.Errorf("no folder for downloads: %w (set DENDRO_TEST_CACHE)", err)
 	}
 	return filepath.Join(home, ".cache", "dendro-test"), nil
 }

@@ -13,7 +13,7 @@ import (
 
 func TestFolder(t *testing.T) {
 	root := t.TempDir()
-	t.Setenv("DENDRO_CACHE", root)
+	t.Setenv("DENDRO_TEST_CACHE", root)
 	broken := errors.New("broken")
 	if _, err := Folder("thing-1", func(dir string) error {
 		if err := os.WriteFile(filepath.Join(dir, "half"), nil, 0o644); err != nil {
@@ -75,7 +75,7 @@ func TestDownload(t *testing.T) {
 
 // TestJars gives Maven a project with the artifacts, and keeps what it answers.
 func TestJars(t *testing.T) {
-	t.Setenv("DENDRO_CACHE", t.TempDir())
+	t.Setenv("DENDRO_TEST_CACHE", t.TempDir())
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	if _, err := Jars(t.Context(), "jars-1", "a:b:1"); err == nil || !strings.Contains(err.Error(), "Maven (mvn)") {
@@ -103,7 +103,7 @@ func TestJars(t *testing.T) {
 // TestJarsTogether: Maven's repository is for one process, and several tests may miss jars at once.
 func TestJarsTogether(t *testing.T) {
 	bin, busy := t.TempDir(), filepath.Join(t.TempDir(), "busy")
-	t.Setenv("DENDRO_CACHE", t.TempDir())
+	t.Setenv("DENDRO_TEST_CACHE", t.TempDir())
 	script := "#!/bin/sh\nmkdir " + busy + " && sleep 0.05 && rmdir " + busy + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestReleaseNamed(t *testing.T) {
 // install, before anything is made.
 func TestMissing(t *testing.T) {
 	cache := t.TempDir()
-	t.Setenv("DENDRO_CACHE", cache)
+	t.Setenv("DENDRO_TEST_CACHE", cache)
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	t.Setenv("JAVA_HOME", "")
