@@ -105,7 +105,8 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base, head 
 // began without another commit, after the head was first measured (in turns), is of those runs alone.
 func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile, req regression.Request) ([]regression.Finding, error) {
 	first := slices.MinFunc(head, func(a, b store.Profile) int { return a.Run.Date.Compare(b.Run.Date) }).Run.Date
-	starts := req.Tests().Starts
+	tests := req.Tests()
+	base = tests.SinceStart(base)
 	for i := range base {
 		base[i].Run.Branch = "" // a side is one line
 		base[i].Run.Attributes = maps.Clone(base[i].Run.Attributes)
@@ -113,17 +114,8 @@ func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile,
 	}
 	all := change.Lines(base)
 	lines := make([]*history.Series, len(all))
-	window := cmp.Or(req.Window, history.Window)
 	for i := range all {
-		lines[i] = &all[i]
-		list := &lines[i].Profiles
-		*list = (*list)[max(0, len(*list)-window):]
-		for k := len(*list) - 1; k > 0; k-- {
-			if starts(&(*list)[k]) {
-				*list = (*list)[k:]
-				break
-			}
-		}
+		lines[i] = all[i].Newest(cmp.Or(req.Window, history.Window))
 	}
 	o := change.Options{Options: req.Options}
 	o.Alpha = 0 // the default: changes of the base fail nothing

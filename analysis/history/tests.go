@@ -92,7 +92,7 @@ func (t *Tests) tested(all, selected []store.Profile) map[Key][]store.ProfileID 
 }
 
 // upToTested keeps, of every benchmark and value type, the tested runs and the runs
-// before the oldest of them that may be its
+// before the oldest of them that may be its history.
 func (t *Tests) upToTested(all []store.Profile, tested map[Key][]store.ProfileID) []store.Profile {
 	allowed := map[store.ProfileID]bool{}
 	if t.Filter != nil {
@@ -101,21 +101,31 @@ func (t *Tests) upToTested(all []store.Profile, tested map[Key][]store.ProfileID
 		}
 	}
 	before := map[Key]bool{} // all tested runs are passed: the rest is history
-	ended := map[Key]bool{}
 	var keep []store.Profile
 	for i := range slices.Backward(all) {
 		p := &all[i]
 		at := KeyOf(p)
 		ids := tested[at]
-		isTested := slices.Contains(ids, p.ID)
-		isHistory := before[at] && (t.Filter == nil || allowed[p.ID])
-		if ended[at] || !isTested && !isHistory {
+		if !slices.Contains(ids, p.ID) && !(before[at] && (t.Filter == nil || allowed[p.ID])) {
 			continue
 		}
 		keep = append(keep, *p)
 		before[at] = before[at] || p.ID == ids[len(ids)-1]
-		ended[at] = t.Starts != nil && t.Starts(p)
 	}
 	slices.Reverse(keep)
-	return keep
+	return t.SinceStart(keep)
+}
+
+// SinceStart drops, of every benchmark and value type of a list in order of time, the runs before the newest one that
+// starts a history. It changes the list.
+func (t *Tests) SinceStart(list []store.Profile) []store.Profile {
+	begun := map[Key]bool{}
+	drops := make([]bool, len(list))
+	for i := range slices.Backward(list) {
+		at := KeyOf(&list[i])
+		drops[i] = begun[at]
+		begun[at] = begun[at] || t.Starts != nil && t.Starts(&list[i])
+	}
+	i := -1
+	return slices.DeleteFunc(list, func(store.Profile) bool { i++; return drops[i] })
 }
