@@ -30,8 +30,9 @@ type Workflow struct {
 	API        string // base address
 	Repository string // owner/name
 	Summary    string // file of the step's summary
-	HeadCommit string // of the pull request; else of the event
-	Merge      string // commit that GitHub made of a pull request and its base, and checks out by default; empty: none
+	Event      string // its name
+	Commit     string // that it checks out by default: of pull_request_target the base, of others a pull request's merge with its base
+	HeadCommit string // of the pull request; else Commit
 	Number     int    // of the pull request; 0: the event is none
 }
 
@@ -42,24 +43,26 @@ func FromEnvironment(getenv func(string) string) (Workflow, error) {
 		return w, nil
 	}
 	w.Token, w.Repository, w.Summary = getenv("GITHUB_TOKEN"), getenv("GITHUB_REPOSITORY"), getenv("GITHUB_STEP_SUMMARY")
-	w.HeadCommit = getenv("GITHUB_SHA")
+	w.Event, w.Commit = getenv("GITHUB_EVENT_NAME"), getenv("GITHUB_SHA")
+	w.HeadCommit = w.Commit
 	if w.API = strings.TrimSuffix(getenv("GITHUB_API_URL"), "/"); w.API == "" {
 		w.API = "https://api.github.com"
 	}
-	err := w.readEvent(getenv("GITHUB_EVENT_PATH"))
-	if sha := getenv("GITHUB_SHA"); getenv("GITHUB_EVENT_NAME") == "pull_request" && sha != w.HeadCommit {
-		w.Merge = sha
-	}
-	return w, err
+	return w, w.readEvent(getenv("GITHUB_EVENT_PATH"))
 }
 
-// Tests returns the commit that the workflow tests, given the one that is checked out: that of the pull request, or
-// its merge.
-func (w *Workflow) Tests(checkedOut string) string {
-	if w.Merge != "" && checkedOut == w.Merge {
-		return w.Merge
+// Commits returns the commit that the workflow measures, given the one that is checked out (empty: unknown), and the one
+// that it judges. A push or a pull request measures its own commit, or the merge of this, whatever a step committed since;
+// a comment, a schedule, … what the workflow checked out. Only what pull_request_target checks out, the base, is not judged.
+func (w *Workflow) Commits(checkedOut string) (measured, judged string) {
+	measured = w.HeadCommit
+	if checkedOut == w.Commit || checkedOut != "" && w.Number == 0 && w.Event != "push" {
+		measured = checkedOut
 	}
-	return w.HeadCommit
+	if w.Event == "pull_request_target" {
+		return measured, w.HeadCommit
+	}
+	return measured, measured
 }
 
 // maxEvent bounds the event file.

@@ -146,14 +146,6 @@ func TestFromEnvironment(t *testing.T) {
 	if err != nil || !w.CanComment() || w.Number != 7 || w.HeadCommit != "abc" || w.API != "https://api.github.com" {
 		t.Errorf("%+v %v", w, err)
 	}
-	if w.Merge != "" || w.Tests("merge") != "abc" {
-		t.Errorf("an event that checks out the base: %+v", w)
-	}
-	env["GITHUB_EVENT_NAME"] = "pull_request"
-	w, err = FromEnvironment(func(k string) string { return env[k] })
-	if err != nil || w.Tests("merge") != "merge" || w.Tests("abc") != "abc" || w.Tests("") != "abc" {
-		t.Errorf("a pull request: %+v, %v", w, err)
-	}
 	for range 2 {
 		if err := w.AppendSummary("# x"); err != nil {
 			t.Fatal(err)
@@ -169,5 +161,34 @@ func TestFromEnvironment(t *testing.T) {
 	env["GITHUB_ACTIONS"] = ""
 	if w, _ := FromEnvironment(func(k string) string { return env[k] }); w != (Workflow{}) {
 		t.Errorf("%+v outside of Actions", w)
+	}
+}
+
+// TestCommits: what is measured and what is judged is one commit, but for pull_request_target, whose code is the base's.
+func TestCommits(t *testing.T) {
+	pull := func(event string) *Workflow {
+		return &Workflow{Event: event, Commit: "sha", HeadCommit: "head", Number: 7}
+	}
+	other := func(event string) *Workflow { return &Workflow{Event: event, Commit: "sha", HeadCommit: "sha"} }
+	for _, c := range []struct {
+		w                            *Workflow
+		checkedOut, measured, judged string
+	}{
+		{pull("pull_request"), "sha", "sha", "sha"}, // the merge
+		{pull("pull_request"), "head", "head", "head"},
+		{pull("pull_request"), "", "head", "head"},
+		{pull("pull_request"), "step", "head", "head"},
+		{pull("pull_request_review"), "sha", "sha", "sha"},
+		{pull("pull_request_target"), "sha", "sha", "head"},
+		{pull("pull_request_target"), "head", "head", "head"},
+		{other("push"), "sha", "sha", "sha"},
+		{other("push"), "step", "sha", "sha"},
+		{other("issue_comment"), "head", "head", "head"}, // of the branch that the comment is about
+		{other("workflow_dispatch"), "v1", "v1", "v1"},
+		{other("schedule"), "", "sha", "sha"},
+	} {
+		if measured, judged := c.w.Commits(c.checkedOut); measured != c.measured || judged != c.judged {
+			t.Errorf("%s, %q checked out: measured %s, judged %s, want %s, %s", c.w.Event, c.checkedOut, measured, judged, c.measured, c.judged)
+		}
 	}
 }

@@ -202,8 +202,11 @@ func environment(ctx context.Context, e *command.Env) ingest.Environment {
 	head, err := gitlog.ReadHead(ctx, ".")
 	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
 		e.Notes([]string{err.Error()})
-	} else if flow.Actions && known.Run.Commit != head.Commit { // a commit that is checked out is the one that was measured
-		known.Run.Commit = flow.HeadCommit
+	} else if flow.Actions {
+		known.Run.Commit, _ = flow.Commits(head.Commit)
+		if known.Run.Commit != flow.Commit && known.Run.Commit != flow.HeadCommit { // the event says nothing of it
+			known.Run.Branch, known.Run.Repository = head.Branch, head.Origin
+		}
 	}
 	if err != nil && !errors.Is(err, gitlog.ErrNoRepository) && !errors.Is(err, gitlog.ErrNoCommit) && !errors.Is(err, gitlog.ErrNoGit) {
 		e.Notes([]string{"labels from git are incomplete: " + err.Error()})

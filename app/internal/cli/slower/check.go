@@ -95,7 +95,7 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 	}
 	if o.r.Tested = ingest.FromCI(os.Getenv).Run.Commit; flow.Actions { // as import labels the runs
 		head, _ := gitlog.ReadHead(ctx, ".") // without a repository it is the commit of the event
-		o.r.Tested = flow.Tests(head.Commit)
+		_, o.r.Tested = flow.Commits(head.Commit)
 	}
 	if o.github != "auto" {
 		flow = github.Workflow{}
