@@ -144,14 +144,17 @@ func sharesOnly(by, shifted float64) string {
 	case by == 0 && shifted == 0:
 		return ""
 	case by == 0:
-		return fmt.Sprintf("a share rose by %s; of so few functions shares do not tell which became slower: give --operations or a metric", words.Percent(shifted))
+		return fmt.Sprintf("a share rose by %s; of so few functions shares do not tell which became slower: "+countWork, words.Percent(shifted))
 	}
 	how := "rose"
 	if by < 0 {
 		how, by = "fell", -by
 	}
-	return fmt.Sprintf("samples per run %s by %s; shares were compared: give --operations or a metric", how, words.Percent(by))
+	return fmt.Sprintf("samples per run %s by %s, which shares do not show: %s", how, words.Percent(by), countWork)
 }
+
+// countWork says what tells how much work the samples of a run are for.
+const countWork = "record with dendro bench, or import with --operations or --metric"
 
 // differing says by which factor the runs differ that were compared with; empty: by none worth a word.
 func differing(factor float64) string {
@@ -170,13 +173,17 @@ const LeastWorse = 0.05
 // unplaced reports whether the metric of a benchmark whose operations are unknown changed
 // beyond its history, and no finding shows it.
 func unplaced(b *regression.Benchmark) bool {
-	if len(b.Analyses) == 0 || slices.ContainsFunc(b.Findings,
-		func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment }) {
+	if len(b.Analyses) == 0 || !silent(b) {
 		return false
 	}
 	a := b.Analyses[0]
 	return a.Program == nil && a.Metric != nil && a.Metric.Base > 0 && math.Abs(a.Metric.Head/a.Metric.Base-1) >= LeastWorse &&
 		math.Abs(a.Metric.Score) >= a.Threshold
+}
+
+// silent reports whether no finding says what became of a benchmark.
+func silent(b *regression.Benchmark) bool {
+	return !slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment })
 }
 
 // says returns the status of a comparison with what it rests on.
@@ -358,8 +365,14 @@ type Count struct {
 	Benchmarks int    `json:"benchmarks"`
 }
 
-// Tally counts the benchmarks by what their outcomes say: before any of them is left out.
+// Tally counts the benchmarks by what their outcomes say: before any of them is left out. A verdict that rests only on
+// shares where every cost may have risen alike has tested nothing.
 func (r *Report) Tally() {
+	if v := r.Verdict; v != nil && v.Tested {
+		v.Tested = slices.ContainsFunc(r.Benchmarks, func(b Benchmark) bool {
+			return b.Reason == "" && (uncounted(b.Benchmark) == "" || !silent(b.Benchmark))
+		})
+	}
 	of, says, seen := map[Status]int{}, map[Status]string{}, map[testrun.Benchmark]bool{}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]

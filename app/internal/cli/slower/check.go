@@ -21,8 +21,11 @@ import (
 	"github.com/dendroprof/dendro/report"
 )
 
-// errNoVerdict ends `dendro check --require-verdict` with status 1.
-var errNoVerdict = errors.New("no verdict: nothing was tested (--require-verdict)")
+// errNoVerdict and errUndecided end `dendro check --require-verdict` with status 1.
+var (
+	errNoVerdict = errors.New("no verdict: nothing was tested (--require-verdict)")
+	errUndecided = errors.New("no verdict: no benchmark has what tells whether it became slower (--require-verdict)")
+)
 
 // checkOptions are the flags of `dendro check` beside those of the request.
 type checkOptions struct {
@@ -51,9 +54,10 @@ impossible by chance. A benchmark in which everything became slower is a warning
 because the cause is usually the machine. To fail on them, add ",suspect" or ",slowdown"
 to --fail-on.
 Benchmarks with too little history, and those of the base that the head lacks, are
-reported but do not fail the check. If nothing was tested, the result is "no verdict"
-instead of "passed"; with --require-verdict the status is then 1, unless the base has no
-run of any benchmark: the first pull request of a new history passes.
+reported but do not fail the check. If nothing was tested, or all samples rose and nothing
+tells for how much work, the result is "no verdict" instead of "passed"; with
+--require-verdict the status is then 1, unless the base has no run of any benchmark: the
+first pull request of a new history passes.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
 that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
@@ -119,10 +123,12 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 	switch v := doc.Verdict; {
 	case v.Failed:
 		return command.ErrRegression
-	case o.require && !v.Tested && !v.NewHistory:
-		return errNoVerdict
+	case !o.require || v.Tested || v.NewHistory:
+		return nil
+	case v.Judged > 0:
+		return errUndecided
 	}
-	return nil
+	return errNoVerdict
 }
 
 // onlyLines leaves out the evidence that lines about changes do not show: without candidates,
