@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -47,7 +48,13 @@ func Hinted(ctx context.Context, st Lister, s *Selection, err error) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("%w: the store is empty", cmp.Or(err, store.ErrNothing))
+		why := "the store is empty"
+		if windows, ok := store.As[continuous.Store](st); ok {
+			if pushed, seriesErr := windows.Series(ctx, continuous.Query{}); seriesErr == nil && len(pushed) > 0 {
+				why = "the store has no runs of benchmarks, only profiles of services (--service; list: dendro services)"
+			}
+		}
+		return fmt.Errorf("%w: %s", cmp.Or(err, store.ErrNothing), why)
 	}
 	var hints []string
 	for _, f := range selectedNames(s) {

@@ -208,6 +208,7 @@ func TestPushedErrors(t *testing.T) {
 			Types: []string{"wall"}}},
 		"--range needs single samples: pushed profiles are sums": {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}},
 			Filter: trees.Filter{SampleFilter: trees.SampleFilter{Range: "1..2"}}},
+		"only profiles of services (--service; list: dendro services)": {},
 		"--raw-names needs runs": {Selection: query.Selection{Pushed: store.Pushed{Service: "cart"}}, RawNames: true},
 	} {
 		if _, err := trees.Tree(t.Context(), st, r); err == nil || !strings.Contains(err.Error(), want) ||
