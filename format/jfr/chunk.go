@@ -81,7 +81,24 @@ type chunk struct {
 
 	functions, natives, classes, threadOf idTable // by the numbers of the chunk
 	scratch                               []byte
+	work                                  int   // see spend
 	err                                   error // what ends the reading of the file
+}
+
+// Frames and bytes of texts that are read for each byte of a chunk, and whatever its size.
+const (
+	workPerByte = 16
+	leastWork   = 1 << 20
+)
+
+// spend accounts for work at a place that is not proportional to the chunk: many constants and events
+// may refer to the same texts and frames. It returns false if there was too much of it.
+func (ch *chunk) spend(work, at int) bool {
+	if ch.work -= work; ch.work >= 0 {
+		return true
+	}
+	ch.stop(at, fmt.Errorf("stacks and texts expand the recording far too much: %w", profile.ErrTooLarge))
+	return false
 }
 
 // stop ends the reading of the file with an error at a place of the chunk.
@@ -242,18 +259,17 @@ func (ch *chunk) constant(pool poolID, value *int64) (r record) {
 
 // text appends the string at a place to buf.
 func (ch *chunk) text(buf []byte, place uint64) []byte {
-	if place == 0 || place >= uint64(len(ch.b)) {
+	if place == 0 || place >= uint64(len(ch.b)) || ch.work < 0 {
 		return buf
 	}
+	before := len(buf)
 	c := cursor{b: ch.b, i: int(place)}
 	buf, constant, ok := c.appendString(buf)
-	if !ok {
-		return buf
-	}
-	if at := ch.pools[poolString].get(constant); at != nil {
+	if at := ch.pools[poolString].get(constant); ok && at != nil {
 		c = cursor{b: ch.b, i: int(*at - 1)}
 		buf, _, _ = c.appendString(buf)
 	}
+	ch.spend(len(buf)-before, int(place))
 	return buf
 }
 

@@ -114,10 +114,7 @@ func (m *metadata) compileEvent(name string, kind *eventKind) {
 func (ch *chunk) sample(e *eventType, r *record) {
 	s := sample{
 		stack: ch.stack(r[slotStack]), time: ch.time(r[slotStart]),
-		thread: ch.thread(r[slotThread]), state: ch.state(r[slotState]),
-	}
-	if labels := ch.Contexts[int64(r[slotContext])]; len(labels) > 0 {
-		s.labels = ch.facts.Labels(labels)
+		thread: ch.thread(r[slotThread]), state: ch.state(r[slotState]), labels: ch.context(int64(r[slotContext])),
 	}
 	switch e.weight {
 	case weightSlot:

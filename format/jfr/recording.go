@@ -20,10 +20,11 @@ type recording struct {
 	series       [seriesCount]series
 	nativeEvents []nativeEvent // malloc and free, until they are matched
 	facts        *profile.Interner
-	made         settings // of the first chunk
-	last         settings // in force at the end of the chunk before
-	start        int64    // of the first chunk, in nanoseconds since 1970
-	end          int64    // of the last chunk
+	contexts     map[int64]profile.LabelsID // of Contexts that samples have
+	made         settings                   // of the first chunk
+	last         settings                   // in force at the end of the chunk before
+	start        int64                      // of the first chunk, in nanoseconds since 1970
+	end          int64                      // of the last chunk
 	chunks       int
 	found        findings
 	dumps        *threaddump.Collector // nil: there are none
@@ -32,8 +33,22 @@ type recording struct {
 func newRecording(d *Decoder, p *profile.Profile, l profile.Limits) *recording {
 	return &recording{
 		Decoder: d, p: p, limits: l,
-		facts: profile.NewInterner(p),
+		facts: profile.NewInterner(p), contexts: map[int64]profile.LabelsID{},
 	}
+}
+
+// context returns the labels of a context.
+func (r *recording) context(id int64) profile.LabelsID {
+	labels := r.Contexts[id]
+	if len(labels) == 0 {
+		return 0
+	}
+	n, ok := r.contexts[id]
+	if !ok {
+		n = r.facts.Labels(labels)
+		r.contexts[id] = n
+	}
+	return n
 }
 
 // readChunks reads all chunks. Those that cannot be read are warnings as long as
@@ -108,7 +123,7 @@ func (r *recording) decodeChunk(h header, in *input, size int, complete bool) (i
 	r.pools.clear()
 	r.frames.clear()
 	ch := &chunk{
-		recording: r, header: h, b: in.buf[:size], at: in.off, base: h.startNanos - r.start,
+		recording: r, header: h, b: in.buf[:size], at: in.off, base: h.startNanos - r.start, work: leastWork + workPerByte*size,
 	}
 	for i := range r.series {
 		ch.from[i] = len(r.series[i].stack)

@@ -573,3 +573,27 @@ func TestContexts(t *testing.T) {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 }
+
+// TestSharedTexts: what many constants and events refer to is counted each time, or made once.
+func TestSharedTexts(t *testing.T) {
+	const n = 1000
+	texts := withNames(newWriter(execClass))
+	texts.constant(classString, 1, func(b *buffer) { b.text(strings.Repeat("s", 1<<20)) })
+	frames := withNames(newWriter(execClass))
+	delete(frames.constants, classStack)
+	for i, c := range frames.classes {
+		if c.id == classFrame {
+			frames.classes[i].fields = nil // frames of no bytes
+		}
+	}
+	for i := range uint64(n) {
+		texts.constant(classState, 100+i, func(b *buffer) { *b = append(*b, stringConstant, 1) })
+		texts.numbers(classExecution, 1500, 7, 1, 100+i)
+		frames.constant(classStack, 100+i, func(b *buffer) { *b = append(*b, 0); b.varint(60_000) })
+		frames.numbers(classExecution, 1500, 7, 100+i, 2)
+	}
+	for name, w := range map[string]*writer{"texts": texts, "frames": frames} {
+		_, err := NewDecoder().Decode(bytes.NewReader(w.bytes()), nil, profile.Limits{})
+		readtest.Refused(t, name, err, profile.ErrTooLarge, "far too much")
+	}
+}

@@ -42,13 +42,16 @@ func (ch *chunk) readStack(at int) profile.StackID {
 	if r[slotTruncated] != 0 {
 		ch.found.cutStacks++
 	}
-	if r[slotFrames] == 0 {
+	if r[slotFrames] == 0 || r[slotFrames] >= uint64(len(ch.b)) {
 		return profile.NoStack
 	}
 	c.i = int(r[slotFrames])
 	n := c.varint()
 	if n > uint64(ch.limits.Depth) {
 		ch.stop(at, profile.TooDeep(ch.limits.Depth))
+		return profile.NoStack
+	}
+	if !ch.spend(int(n), at) {
 		return profile.NoStack
 	}
 	leaf := ch.path.leaf[:0]
