@@ -111,13 +111,20 @@ func (k *linker) add(m *message) error {
 	k.m = m
 	k.frameIDs, k.frames = nil, make([]part, len(m.Tables.Locations))
 	k.stackIDs = make([]profile.StackID, len(m.Tables.Stacks))
+	for i := range m.Tables.Attributes { // once: many entries may refer to each
+		if v := &m.Tables.Attributes[i].Value; !v.isNumber() {
+			v.Text, v.Which = m.Tables.textOf(v), valueText
+		}
+	}
 	k.linkMappings()
 	for i := range m.Resources {
 		r := &m.Resources[i]
 		k.whom, k.shortWhom, k.bytesWhom, k.last = map[string]who{}, map[uint64]who{}, map[uint64]who{}, lastWho{}
+		link := k.link
 		if k.each != nil {
-			k.apart(r)
-		} else if err := k.link(r); err != nil {
+			link = k.apart
+		}
+		if err := link(r); err != nil {
 			return err
 		}
 	}

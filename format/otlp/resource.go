@@ -44,8 +44,14 @@ func (d *Decoder) DecodeEach(content []byte, s *profile.Symbols, l profile.Limit
 	return list, nil
 }
 
+// resourceBytes is about what a resource takes as a profile of its own, even an empty one.
+const resourceBytes = 2 << 10
+
 // apart links a resource into a profile of its own.
-func (k *linker) apart(r *resource) {
+func (k *linker) apart(r *resource) error {
+	if err := k.limits.Take(resourceBytes); err != nil {
+		return err
+	}
 	fresh := newLinker(profile.New(k.symbols), k.limits, 0)
 	k.p, k.facts, k.tables, k.byKey, k.comments, k.notes = fresh.p, fresh.facts, nil, fresh.byKey, fresh.comments, notes{}
 	k.begin, k.end, k.resource, k.several, k.common = fresh.begin, fresh.end, nil, false, nil
@@ -69,6 +75,7 @@ func (k *linker) apart(r *resource) {
 	}
 	out.IDs = r.ids()
 	k.each(out)
+	return nil
 }
 
 // profiles yields the profiles of all scopes.

@@ -22,7 +22,11 @@ func (k *linker) profile(x *profileMessage) error {
 	if x.OriginalFormat != "" {
 		k.notes.payloads++
 	}
-	t, err := k.table(k.valueType(x), int(x.At.At))
+	typ, at := k.valueType(x), int(x.At.At)
+	if err := k.spend(1+len(typ.Original)+len(typ.Unit)+len(typ.PeriodName)+len(typ.PeriodUnit), at); err != nil {
+		return err // many profiles may share long names
+	}
+	t, err := k.table(typ, at)
 	if err != nil {
 		return err
 	}
@@ -153,6 +157,9 @@ func (k *linker) head(x *profileMessage) error {
 		case key == keyKeepFrames:
 			k.p.KeepFrames = text
 		case key == keyComment:
+			if err := k.spend(len(a.Value.Array.Values), int(x.At.At)); err != nil {
+				return err
+			}
 			for _, c := range a.Value.texts() {
 				if err := k.comment("", c, int(x.At.At)); err != nil {
 					return err
