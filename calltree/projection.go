@@ -107,13 +107,17 @@ func (pr *Projection) Path(st profile.StackID) int32 {
 		parent = pr.path[x]
 	}
 	for _, x := range slices.Backward(pr.stack) {
-		parent = pr.forest.Path(parent, pr.function(pr.symbols.Frames[pr.symbols.Leaf(x)].Function))
+		parent = pr.forest.Path(parent, pr.Function(pr.symbols.Frames[pr.symbols.Leaf(x)].Function))
 		pr.path[x] = parent
 	}
 	return parent
 }
 
-func (pr *Projection) function(id profile.FunctionID) int32 {
+// Function returns the forest's function of a function of symbols.
+func (pr *Projection) Function(id profile.FunctionID) int32 {
+	if int(id) >= len(pr.fn) {
+		pr.extend()
+	}
 	if fn := pr.fn[id]; fn >= 0 {
 		return fn
 	}

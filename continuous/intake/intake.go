@@ -243,6 +243,8 @@ func (o *Options) push() cost.Limits {
 		Read: cost.Limit{Max: 4 * o.Limits.Message, What: "bytes of all profiles of a push after decompression",
 			Flag: "--continuous-max-profile"},
 		Expanded: cost.Limit{Max: o.MaxBytes / 4, What: "bytes of the windows of a push, with labels", Flag: "--continuous-max-pending"},
+		Paths:    cost.Limit{Max: maxNewStacks, What: "call paths of the stacks of a push that are too deep"},
+		Steps:    cost.Limit{Max: maxCutFrames, What: "frames of the stacks of a push that are too deep"},
 	}
 }
 

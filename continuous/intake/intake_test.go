@@ -237,6 +237,34 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestDeepStacks: what cutting of deep stacks makes of few bytes is counted: callers of which each is
+// the innermost frame of a sample, and the same callers of many frames, which cost little.
+func TestDeepStacks(t *testing.T) {
+	st := mem.New()
+	in := open(t, st, intake.Options{})
+	var chain, tree strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&chain, "f%d;", i)
+		if i >= 2048 && i < 3100 {
+			fmt.Fprintf(&tree, "%s 1\n", strings.TrimSuffix(chain.String(), ";"))
+		}
+	}
+	err := push(in, "a", tree.String(), 0)
+	if err == nil || !strings.Contains(err.Error(), "call paths of the stacks of a push that are too deep: ") {
+		t.Errorf("%v", err)
+	}
+	tree.Reset()
+	for i := range 1000 {
+		fmt.Fprintf(&tree, "%sleaf%d 1\n", chain.String()[:14000], i)
+	}
+	if err := push(in, "a", tree.String(), 0); err != nil {
+		t.Error(err)
+	}
+	if m := in.Metrics(); m.CutStacks < 1000 {
+		t.Errorf("%d stacks were cut", m.CutStacks)
+	}
+}
+
 // TestGroupCommit: pushes that arrive during a commit share the next one, and none is
 // acknowledged before its own.
 func TestGroupCommit(t *testing.T) {

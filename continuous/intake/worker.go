@@ -27,7 +27,8 @@ type Worker struct {
 
 	forest     *calltree.Forest // that projection maps to
 	projection *calltree.Projection
-	cuts       map[profile.StackID]int32 // paths of stacks deeper than MaxDepth
+	depth      []int32                   // of each stack, in frames
+	cuts       map[profile.StackID]int32 // paths of the callers in stacks deeper than MaxDepth
 	names      int                       // bytes of names in symbols, of the first counted functions
 	counted    int
 	rows       []row              // scratch
@@ -53,10 +54,12 @@ const (
 )
 
 // maxNewFrames and maxNewStacks bound what one push may add to them: a stack takes one byte of
-// it and a hundred of memory.
+// it and a hundred of memory. maxCutFrames bounds the frames of its stacks that are cut: one byte of it
+// may be a further stack of MaxDepth frames.
 const (
 	maxNewFrames = 1 << 20
 	maxNewStacks = 1 << 21
+	maxCutFrames = 1 << 26
 )
 
 func (w *Worker) reset() {
@@ -125,6 +128,7 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 		return err
 	}
 	w.symbols.Limit(maxNewFrames, maxNewStacks)
+	limits.Room = &room{roomFree + roomRatio*size}
 	err := read(d, w.symbols, limits)
 	if w.symbols.Full() {
 		err = fmt.Errorf("%w: a push has at most %d functions and frames, and %d call paths", profile.ErrTooLarge, maxNewFrames, maxNewStacks)
@@ -134,6 +138,23 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 		return &tooLarge{err}
 	}
 	return err
+}
+
+// room is what a reader may take in memory besides functions, frames, stacks and samples: so many
+// times the bytes of the content, and something for small ones.
+type room struct{ left int64 }
+
+const (
+	roomFree  = 16 << 20
+	roomRatio = 16
+)
+
+// Take counts bytes of memory. It implements the Room of profile.Limits.
+func (r *room) Take(n int64) error {
+	if r.left -= n; r.left < 0 {
+		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)
+	}
+	return nil
 }
 
 // tooLarge is an error of a reader. It names the flag of this server, where that has one, in
@@ -215,6 +236,9 @@ func (w *Worker) Add(p *Profile) (err error) {
 		if !ok {
 			continue
 		}
+		if n := (&continuous.Series{Type: typ}).Bytes(); n > MaxType {
+			return &invalid{fmt.Sprintf("the names and units of a type have more than %d bytes", MaxType)}
+		}
 		scale := int64(1)
 		if p.Scale != nil {
 			scale = p.Scale(i)
@@ -253,6 +277,9 @@ func (w *Worker) follow() {
 		})
 	}
 }
+
+// MaxType is the maximum of bytes of a type: its names and units.
+const MaxType = 1 << 10
 
 // maxText is the maximum of bytes of what a function has besides its name, which the
 // normalizer cuts.
@@ -404,7 +431,11 @@ func (w *Worker) table(p *Profile, i int, typ continuous.Type, scale int64, sets
 		if samples.Labels != nil {
 			at = target[sets.of[samples.Labels[k]]]
 		}
-		w.rows = append(w.rows, row{int32(at), w.path(st), v * scale})
+		path, err := w.path(st)
+		if err != nil {
+			return nil, err
+		}
+		w.rows = append(w.rows, row{int32(at), path, v * scale})
 		if lined {
 			w.lineRows = append(w.lineRows, lineRow{int32(at), st, v * scale})
 		}
@@ -500,34 +531,40 @@ func Name(s *continuous.Series) string {
 
 // path returns the forest's path of a stack. A stack deeper than MaxDepth loses its
 // outermost frames, which (truncated) stands for.
-func (w *Worker) path(st profile.StackID) int32 {
-	path, known := w.projection.Known(st)
-	if known {
-		return path
+func (w *Worker) path(st profile.StackID) (int32, error) {
+	for n := len(w.depth); n < w.symbols.Stacks.Len(); n++ {
+		depth := int32(1)
+		if up := w.symbols.Parent(profile.StackID(n)); up != profile.NoStack {
+			depth += w.depth[up]
+		}
+		w.depth = append(w.depth, depth)
 	}
-	if path, known = w.cuts[st]; known {
-		w.in.counts.cut.Add(1)
-		return path
-	}
-	top, most := st, w.in.opts.MaxDepth
-	for n := 0; n < most && top != profile.NoStack; n++ {
-		top = w.symbols.Parent(top)
-	}
-	if top == profile.NoStack {
-		return w.projection.Path(st)
+	most := w.in.opts.MaxDepth
+	if int(w.depth[st]) <= most {
+		return w.projection.Path(st), nil
 	}
 	w.in.counts.cut.Add(1)
-	frames := make([]int32, 0, most)
-	for x := st; x != top; x = w.symbols.Parent(x) {
-		fn := w.symbols.Functions[w.symbols.Frames[w.symbols.Leaf(x)].Function]
-		frames = append(frames, w.function(fn))
+	up := w.symbols.Parent(st)
+	path, known := w.cuts[up]
+	if !known {
+		if err := w.spend(cost.Steps, int64(most)); err != nil {
+			return 0, err
+		}
+		before := w.forest.Paths.Len()
+		frames := make([]int32, 0, most)
+		for x := up; len(frames) < most-1; x = w.symbols.Parent(x) {
+			frames = append(frames, w.projection.Function(w.symbols.Frames[w.symbols.Leaf(x)].Function))
+		}
+		path = w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
+		for _, fn := range slices.Backward(frames) {
+			path = w.forest.Path(path, fn)
+		}
+		if err := w.spend(cost.Paths, int64(w.forest.Paths.Len()-before)); err != nil {
+			return 0, err
+		}
+		w.cuts[up] = path
 	}
-	path = w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: Truncated, Kind: profile.KindLabel}))
-	for _, fn := range slices.Backward(frames) {
-		path = w.forest.Path(path, fn)
-	}
-	w.cuts[st] = path
-	return path
+	return w.forest.Path(path, w.projection.Function(w.symbols.Frames[w.symbols.Leaf(st)].Function)), nil
 }
 
 // Truncated is the function that stands for the outermost frames of a stack that was cut.

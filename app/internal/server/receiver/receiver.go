@@ -138,8 +138,10 @@ var unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 // mostPacked is how many times longer than its packed form a profile is, at most, in general.
 const mostPacked = 16
 
-// TypePart returns a text as a part of a type's id, which colons separate.
+// TypePart returns a text as a part of a type's id, which colons separate. One that is too long for
+// the intake is cut, and still is.
 func TypePart(text string) string {
+	text = text[:min(len(text), intake.MaxType+1)]
 	return strings.ToValidUTF8(strings.ReplaceAll(text, ":", "_"), "\uFFFD")
 }
 
