@@ -146,7 +146,11 @@ func notJSON(what string, err error) error {
 // fromJSON converts a JSON message to the encoding of gRPC and calls handle with it.
 func fromJSON(text []byte, m proto.Message, handle func(msg []byte) error) error {
 	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
-	if err := lenient.Unmarshal(text, m); err != nil {
+	err := errEntries
+	if objects(text) <= maxEntries {
+		err = lenient.Unmarshal(text, m)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
 	}
 	msg, err := proto.Marshal(m)
@@ -154,4 +158,20 @@ func fromJSON(text []byte, m proto.Message, handle func(msg []byte) error) error
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
 	}
 	return handle(msg)
+}
+
+// objects returns the number of objects in a text of JSON.
+func objects(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '{' && !quoted:
+			n++
+		}
+	}
+	return n
 }

@@ -17,22 +17,28 @@ import (
 // protocol: the sender is at fault.
 var ErrMalformed = errors.New("malformed message")
 
-// Limits of messages, far above what agents send: about a hundred bytes and 500 frames.
+// Limits of messages, far above what agents send: about a hundred bytes, 500 frames and 300 spans.
 const (
-	maxID     = 1024    // bytes of the id of a task, a trace or a segment
-	maxFrames = 1 << 16 // of a stack: a frame of two bytes takes eighty in memory
+	maxID      = 1024    // bytes of the id of a task, a trace or a segment
+	maxFrames  = 1 << 16 // of a stack: a frame of two bytes takes eighty in memory
+	maxEntries = 1 << 16 // messages in a message: a span of two bytes takes 250 in memory
 )
 
 // decode decodes a message. Protobuf refuses strings that are not UTF-8; here their
 // invalid bytes become the replacement character, so that one broken character in a
 // name does not lose a whole report. It returns the bytes that were decoded.
 func decode(data []byte, into proto.Message) ([]byte, error) {
+	desc := into.ProtoReflect().Descriptor()
 	lenient := proto.UnmarshalOptions{DiscardUnknown: true}
+	if len(data) > maxEntries {
+		if _, err := entries(data, desc); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, desc.Name(), err)
+		}
+	}
 	err := lenient.Unmarshal(data, into)
 	if err == nil {
 		return data, nil
 	}
-	desc := into.ProtoReflect().Descriptor()
 	if repaired, ok := repair(nil, data, desc, 0); ok {
 		if err = lenient.Unmarshal(repaired, into); err == nil {
 			return repaired, nil
@@ -40,6 +46,29 @@ func decode(data []byte, into proto.Message) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, desc.Name(), err)
 }
+
+// entries returns the number of messages in a message, before they are made.
+func entries(data []byte, desc protoreflect.MessageDescriptor) (n int, err error) {
+	for pos := 0; pos < len(data); {
+		f, err := anyShape.Next(data, pos, len(data))
+		if err != nil {
+			return n, err
+		}
+		pos = f.Hi
+		if field := desc.Fields().ByNumber(protoreflect.FieldNumber(f.Num)); f.Type == wire.Bytes && field != nil && field.Message() != nil {
+			inner, err := entries(data[f.Lo:f.Hi], field.Message())
+			if err != nil {
+				return n, err
+			}
+			if n += 1 + inner; n > maxEntries {
+				return n, errEntries
+			}
+		}
+	}
+	return n, nil
+}
+
+var errEntries = fmt.Errorf("it has more than %d spans, tags and other parts", maxEntries)
 
 // maxNesting limits how deep repaired messages may nest; agents nest five levels.
 const maxNesting = 16

@@ -3,6 +3,7 @@ package skywalking
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
@@ -103,6 +104,32 @@ func TestDeepStacks(t *testing.T) {
 		if !errors.Is(err, tt.want) || n > maxFrames {
 			t.Errorf("%d frames: %d read, %v", tt.frames, n, err)
 		}
+	}
+}
+
+// TestManyEntries: a message of more parts than any agent sends is refused, before it costs memory
+// for each.
+func TestManyEntries(t *testing.T) {
+	spans := func(n int) []byte { return bytes.Repeat([]byte("\x1a\x00"), n) }
+	inner := bytes.Repeat([]byte("\x62\x00"), maxEntries/4) // tags of one span
+	nested := bytes.Repeat(append(binary.AppendUvarint([]byte{0x1a}, uint64(len(inner))), inner...), 5)
+	for name, tt := range map[string]struct {
+		msg  []byte
+		want error
+	}{
+		"most": {spans(maxEntries), nil}, "more": {spans(maxEntries + 1), errEntries}, "nested": {nested, errEntries},
+		"behind a group": {append([]byte("\xa3\x06\xa4\x06"), spans(maxEntries+1)...), ErrMalformed},
+	} {
+		if _, err := decode(tt.msg, new(agentv3.SegmentObject)); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text := []byte(`{"traceId":"{{\"{","spans":[` + strings.Repeat("{},", maxEntries-2) + `{}]}`)
+	for _, want := range []error{nil, errEntries} {
+		if err := fromJSON(text, new(agentv3.SegmentObject), func([]byte) error { return nil }); !errors.Is(err, want) {
+			t.Errorf("JSON: %v, want %v", err, want)
+		}
+		text = bytes.Replace(text, []byte("["), []byte("[{},"), 1)
 	}
 }
 
