@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -31,8 +32,14 @@ const (
 // refreshEvery.
 const watchEvery = 500 * time.Millisecond
 
-// maxText is the maximum length of an agent's report in the log, in characters.
-const maxText = 4096
+// Bounds of the log of a task, whose instances and texts clients choose.
+const (
+	maxText  = 4096   // characters of a report
+	maxLines = 20_000 // that one server adds; instances beyond these receive the task by polls, and are not logged
+)
+
+// ErrLogFull is the error for a report that the log of its task has no room for.
+var ErrLogFull = fmt.Errorf("the log of the task has %d lines already", maxLines)
 
 // Dispatcher creates tasks and delivers them to agents. It keeps the tasks that may be
 // delivered soon in memory, by service, changes them with each task it creates or stops,
@@ -63,6 +70,7 @@ type Dispatcher struct {
 	mu       sync.Mutex
 	changes  []Task // created and stopped while the tasks are read; nil: they are not
 	notified map[string]*receivers
+	lines    map[string]int // of the logs of tasks that the store has
 }
 
 // receivers are the instances that received a task.
@@ -111,7 +119,7 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	return &Dispatcher{
-		store: st, now: o.Now, notified: map[string]*receivers{},
+		store: st, now: o.Now, notified: map[string]*receivers{}, lines: map[string]int{},
 		log: journal{store: st}, live: &LiveInstances{store: st, now: o.Now, known: map[InstanceKey]*liveInstance{}},
 	}
 }
@@ -242,6 +250,9 @@ func (d *Dispatcher) Report(ctx context.Context, instance, task string, e Event,
 		if err != nil {
 			return err
 		}
+	}
+	if !d.hasRoom(task) {
+		return ErrLogFull
 	}
 	return d.log.append(ctx, Log{
 		Task: task, Instance: CutName(instance, MaxInstanceName), Event: e, Time: now, Text: CutName(text, maxText),
@@ -427,12 +438,13 @@ func (d *Dispatcher) receivers(task string) *receivers {
 	return r
 }
 
-// wasNotified reports whether an instance received a task.
+// wasNotified reports whether an instance received a task, or may have: nothing is known of those
+// beyond maxLines.
 func (d *Dispatcher) wasNotified(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.notified[task]
-	return r != nil && r.instances[instance]
+	return r != nil && (r.instances[instance] || len(r.instances) >= maxLines)
 }
 
 // claim reports whether an instance has not received a task yet, and marks it as
@@ -441,11 +453,19 @@ func (d *Dispatcher) claim(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.receivers(task)
-	if r.instances[instance] {
+	if r.instances[instance] || len(r.instances) >= maxLines {
 		return false
 	}
 	r.instances[instance] = true
 	return true
+}
+
+// hasRoom reports whether the log of a task has room for another line, which it counts.
+func (d *Dispatcher) hasRoom(task string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines[task]++
+	return d.lines[task] <= maxLines
 }
 
 // deliver logs that an instance receives tasks, and returns them. If that fails the
@@ -454,10 +474,15 @@ func (d *Dispatcher) deliver(ctx context.Context, list []Task, instance string, 
 	if len(list) == 0 {
 		return nil, nil
 	}
-	lines := make([]Log, len(list))
-	for i, t := range list {
+	var lines []Log
+	for _, t := range list {
 		d.claim(t.ID, instance)
-		lines[i] = Log{Task: t.ID, Instance: instance, Event: Notified, Time: now}
+		if d.hasRoom(t.ID) {
+			lines = append(lines, Log{Task: t.ID, Instance: instance, Event: Notified, Time: now})
+		}
+	}
+	if len(lines) == 0 {
+		return list, nil
 	}
 	if err := d.log.append(ctx, lines...); err != nil {
 		d.mu.Lock()

@@ -367,6 +367,37 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestLogIsBounded: names that clients make up fill no log, and instances still receive the task.
+func TestLogIsBounded(t *testing.T) {
+	st := mem.New()
+	d := dispatcher(t, st)
+	task := d.create(nil)
+	want := fmt.Sprintf("%s:%d", task.ID, task.Minutes())
+	const lines = 20_000
+	for i := range lines / 2 {
+		if got := d.poll(fmt.Sprint("i", i), -1); got != want {
+			t.Fatalf("%d: %q", i, got)
+		}
+	}
+	report := func(i int) error {
+		return d.Report(t.Context(), fmt.Sprint("i", i), task.ID, traceprof.Failed, "made up")
+	}
+	for i := range lines / 2 {
+		if err := report(i); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if err := report(lines); !errors.Is(err, traceprof.ErrLogFull) {
+		t.Error(err)
+	}
+	if got := d.poll("another", -1); got != want {
+		t.Errorf("another instance receives %q", got)
+	}
+	if logs, err := st.Logs(t.Context(), task.ID); err != nil || len(logs) != lines {
+		t.Errorf("%d lines, %v", len(logs), err)
+	}
+}
+
 func TestNamesAreCutAlike(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	long := strings.Repeat("é", 100)

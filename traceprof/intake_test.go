@@ -555,3 +555,18 @@ func TestIntakePanic(t *testing.T) {
 		}
 	}
 }
+
+// TestManySegmentsHaveRoom: what a segment takes is counted, also of a snapshot of a few bytes.
+func TestManySegmentsHaveRoom(t *testing.T) {
+	in := intake(t, mem.New(), traceprof.IntakeOptions{MaxDelay: time.Hour})
+	s := in.Stream()
+	const n = 1000
+	for i := range n {
+		if err := s.Snapshot(t.Context(), snapshot("t", fmt.Sprint(i), 0, "A")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := in.Metrics().PendingBytes; p < 500*n {
+		t.Errorf("%d bytes are pending", p)
+	}
+}

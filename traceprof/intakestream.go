@@ -107,6 +107,7 @@ func (s *Stream) charge(b *batch, size int64) {
 const (
 	snapshotSize = 16
 	segmentSize  = 300
+	partSize     = 500 // of the first snapshot of a segment in a batch
 )
 
 // Snapshot adds a snapshot and keeps no reference to it. It blocks while MaxBytes are
@@ -138,8 +139,9 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 		}
 	}
 	if s.part == nil {
-		s.part = b.part(in.opts.Now(), s.stacks.task, sanitized(d.Segment), Dumps, s.stacks)
-		size += int64(len(s.task) + len(s.segment))
+		grown := int64(0)
+		s.part, grown = b.part(in.opts.Now(), s.stacks.task, sanitized(d.Segment), Dumps, s.stacks)
+		size += grown
 	}
 	p := s.part
 	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, clampTime(d.Time)), append(p.Path, path)
@@ -150,16 +152,16 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 }
 
 // part returns the columns for snapshots of a task and segment over one dictionary, which
-// arrive now, in ms.
-func (b *batch) part(now int64, task, segment string, language Language, stacks *dictionary) *Snapshots {
+// arrive now, in ms, and how many bytes the batch grew by.
+func (b *batch) part(now int64, task, segment string, language Language, stacks *dictionary) (p *Snapshots, grown int64) {
 	key := partKey{task, segment, language, stacks}
-	p := b.parts[key]
-	if p == nil {
+	if p = b.parts[key]; p == nil {
 		p = &Snapshots{Task: task, Segment: segment, Language: language, Received: now}
 		b.parts[key] = p
 		b.order = append(b.order, p)
+		grown = partSize + int64(len(segment))
 	}
-	return p
+	return p, grown
 }
 
 // sanitized copies a text. Bytes that are not UTF-8 become the replacement character.
@@ -180,12 +182,12 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	b := in.current()
 	stacks := in.stacks.of(strings.ToValidUTF8(d.Task, "\uFFFD"))
 	paths, grown := in.stacks.add(stacks, &d)
-	p := b.part(in.opts.Now(), stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
+	p, more := b.part(in.opts.Now(), stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
 	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence...), append(p.Time, d.Time...), append(p.Path, paths...)
 	p.Count, p.Nanos = append(p.Count, d.Count...), append(p.Nanos, d.Nanos...)
 	p.Stacks = stacks.snapshot()
 	b.count += int64(d.Len())
-	s.charge(b, size+grown)
+	s.charge(b, size+grown+more)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Register registers all services.
@@ -81,6 +82,9 @@ func (c *call) each(handle func(msg []byte) error) error {
 
 // status converts an error to a status that agents do not treat as a broken connection.
 func (a *Agents) status(method string, err error) error {
+	if errors.Is(err, traceprof.ErrLogFull) {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
 	if errors.Is(err, ErrMalformed) {
 		a.counts.malformed.WithLabelValues(method).Inc()
 		return status.Error(codes.InvalidArgument, err.Error())
