@@ -22,7 +22,7 @@ import (
 // Limits of a Go profile, which covers a whole process for some minutes.
 const (
 	maxGoProfile    = 30 << 20 // bytes, compressed
-	maxGoInflated   = 512 << 20
+	maxGoInflated   = 64 << 20
 	defaultGoPeriod = int64(10 * time.Millisecond) // if the profile does not state it
 )
 
@@ -112,7 +112,20 @@ func (u *goUpload) release() {
 // GoProfile stores a profile of Go's profiler and returns when it is durable. It skips
 // samples without a segment label, which belong to no request.
 func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error {
+	if err := s.readGo(ctx, task, data); err != nil {
+		return err
+	}
+	return s.Wait(ctx)
+}
+
+func (s *Session) readGo(ctx context.Context, task string, data []byte) error {
+	end, err := s.agents.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	reader := format.NewReader(profile.Limits{Inflated: maxGoInflated, Message: maxGoInflated})
+	reader.Context = ctx
 	for d, err := range reader.Read("profile", bytes.NewReader(data)) {
 		if err != nil {
 			return fmt.Errorf("%w: Go profile: %w", ErrMalformed, err)
@@ -123,7 +136,7 @@ func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error
 			}
 		}
 	}
-	return s.Wait(ctx)
+	return nil
 }
 
 // segmentLabels are the labels that agents use for the id of the segment.

@@ -2,6 +2,7 @@ package skywalking_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
 
+	"github.com/dendroprof/dendro/app/internal/server/skywalking"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -153,6 +157,17 @@ func TestGoProfileTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the next profile is stored", func() bool { return len(b.goRows("t")) == 3 })
+}
+
+// TestGoProfileBomb: a profile that grows far beyond any is refused.
+func TestGoProfileBomb(t *testing.T) {
+	b := newBench(t)
+	samples := append([]byte("\x0a\x04\x08\x01\x10\x02"), bytes.Repeat([]byte("\x12\x03\x12\x01\x01"), 70<<20/5)...)
+	packed := readtest.Gzip(append(samples, "\x32\x00\x32\x03cpu"...))
+	if err := b.agents.NewSession(true).GoProfile(t.Context(), "t", packed); !errors.Is(err, skywalking.ErrMalformed) ||
+		!errors.Is(err, profile.ErrTooLarge) {
+		t.Error(err)
+	}
 }
 
 // TestGoProfileNotStored: the stream goes on, and its end says that something is

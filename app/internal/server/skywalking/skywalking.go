@@ -56,9 +56,10 @@ type Options struct {
 
 // Agents handles the calls of agents. It is safe for concurrent use.
 type Agents struct {
-	opts   Options
-	budget *server.Budget // for recordings and Go profiles that are being received
-	counts counts
+	opts    Options
+	budget  *server.Budget // for recordings and Go profiles that are being received
+	reading chan struct{}  // has an element while one of them is read
+	counts  counts
 }
 
 // New returns an Agents.
@@ -67,7 +68,8 @@ func New(o Options) *Agents {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Agents{opts: o, budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), counts: newCounts()}
+	return &Agents{opts: o, budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), reading: make(chan struct{}, 1),
+		counts: newCounts()}
 }
 
 // maxHeld is the maximum memory for recordings and Go profiles that are being received:

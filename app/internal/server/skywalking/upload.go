@@ -153,7 +153,12 @@ func (u *upload) finish(ctx context.Context) error {
 		return errLate
 	}
 	if len(u.content) > 0 {
+		var end func()
+		if end, err = a.alone(ctx); err != nil {
+			return err
+		}
 		err = a.opts.Uploads.Put(ctx, u.task, u.who.Name, u.content)
+		end()
 	}
 	switch {
 	case errors.Is(err, uploads.ErrUnreadable):
@@ -214,4 +219,15 @@ func (u *upload) close() {
 		u.late.Stop()
 	}
 	u.drop()
+}
+
+// alone waits until no other recording or Go profile is being read: a few bytes of one may stand for
+// a gigabyte in memory.
+func (a *Agents) alone(ctx context.Context) (end func(), err error) {
+	select {
+	case a.reading <- struct{}{}:
+		return func() { <-a.reading }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

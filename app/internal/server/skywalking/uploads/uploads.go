@@ -37,7 +37,7 @@ import (
 const MaxSize = 30 << 20
 
 // maxInflated is the maximum size after decompression.
-const maxInflated = 32 * MaxSize
+const maxInflated = 8 * MaxSize
 
 // ErrUnreadable is wrapped by errors about recordings that cannot be read.
 var ErrUnreadable = errors.New("the recording cannot be read")
