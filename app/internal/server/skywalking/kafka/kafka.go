@@ -56,7 +56,7 @@ const (
 	// A broker may send more than it was asked for, and compressed batches grow. What is
 	// beyond these sizes is refused.
 	answerBytes = 2 * fetchBytes
-	unpackBytes = 64 << 20 // of a fetch, decompressed
+	unpackBytes = 16 << 20 // of a fetch, decompressed: seven bytes may be a record, which takes two hundred
 	retryFirst  = 200 * time.Millisecond
 	retryMost   = 10 * time.Second
 

@@ -42,3 +42,15 @@ func TestUnpackerIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsHaveRoom: records of seven bytes take two hundred each, so a fetch is small.
+func TestRecordsHaveRoom(t *testing.T) {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := z.EncodeAll(bytes.Repeat([]byte("\x0c\x00\x00\x00\x01\x01\x00"), 17<<20/7), nil)
+	if out, err := newUnpacker(unpackBytes).Decompress(batch, kgo.CodecZstd); !errors.Is(err, kgo.ErrMaxDecompress) {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+}
