@@ -115,8 +115,12 @@ func (p *Pyroscope) parse(query url.Values, contentType string, body []byte) (*p
 	return in, nil
 }
 
-// maxParts is the maximum number of parts of a form; SDKs send two.
-const maxParts = 16
+// The maximum number of parts of a form, of which SDKs send two, and of bytes of the configuration of
+// sample types.
+const (
+	maxParts  = 16
+	maxConfig = 64 << 10
+)
 
 // readForm returns the parts of a form by name.
 func readForm(body []byte, boundary string) (map[string][]byte, error) {
@@ -165,7 +169,11 @@ func (in *push) pprof(w *intake.Worker) error {
 		if len(in.parts["prev_profile"]) > 0 {
 			return errors.New("prev_profile: unsupported client version: its profiles need the one before; update the SDK")
 		}
-		if text := in.parts["sample_type_config"]; len(text) > 0 {
+		text := in.parts["sample_type_config"]
+		if len(text) > maxConfig {
+			return fmt.Errorf("sample_type_config: more than %d bytes", maxConfig)
+		}
+		if len(text) > 0 {
 			if err := json.Unmarshal(text, &config); err != nil {
 				return fmt.Errorf("sample_type_config: %w", err)
 			}

@@ -108,31 +108,30 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 	if err != nil {
 		return 0, nil, err
 	}
-	labels := make([]continuous.Label, len(series.Labels))
+	list := make([]continuous.Label, len(series.Labels))
 	for i, l := range series.Labels {
-		labels[i] = continuous.Label(l)
+		list[i] = continuous.Label(l)
 	}
+	metric, labels := intake.Labels(list).Cut(nameLabel)
+	service, labels := labels.Cut(continuous.ServiceLabel)
+	service = cmp.Or(service, unknownService)
 	for i := range series.Samples {
 		s := &series.Samples[i]
-		if err := p.sample(w, intake.Labels(labels), s.RawProfile, s.ID); err != nil {
-			service := intake.Labels(labels).Get(continuous.ServiceLabel)
-			errs = append(errs, intake.Of(cmp.Or(service, unknownService), err))
+		if err := p.sample(w, metric, service, labels, s); err != nil {
+			errs = append(errs, intake.Of(service, err))
 		}
 	}
 	return len(series.Samples), errs, nil
 }
 
 // sample adds one pprof profile of a series.
-func (p *Pyroscope) sample(w *intake.Worker, labels continuous.Labels, content []byte, id string) error {
-	decoded, err := decodePprof(w, content)
+func (p *Pyroscope) sample(w *intake.Worker, metric, service string, labels continuous.Labels, s *rawSample) error {
+	decoded, err := decodePprof(w, s.RawProfile)
 	if err != nil || decoded == nil {
 		return err
 	}
-	metric, labels := labels.Cut(nameLabel)
-	service, labels := labels.Cut(continuous.ServiceLabel)
-	service = cmp.Or(service, unknownService)
-	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: id,
-		Bytes: int64(len(content))}
+	out := &intake.Profile{Profile: decoded, Service: service, Labels: labels, Type: pprofTypes(decoded, metric, nil), ID: s.ID,
+		Bytes: int64(len(s.RawProfile))}
 	receiver.SetWindow(out, decoded.Start, decoded.Start.Add(decoded.Duration), p.now())
 	return w.Add(out)
 }

@@ -485,8 +485,13 @@ func TestHostilePush(t *testing.T) {
 		"a service of 10 MB": {message(1, label("service_name", strings.Repeat("y", 10<<20)), sample), "--continuous-max-label-bytes"},
 		"10,000 labels":      {message(1, append(many, label("service_name", "a"), sample)...), "labels of a series: 10000, the maximum is 64"},
 		"a bomb":             {message(1, label("service_name", "a"), bomb), "--continuous-max-profile"},
-		"a wrong type":       {wire.AppendInt(nil, 1, 7), "damaged"},
-		"no UTF-8":           {message(1, label("service_name", "a"), label("x", "\xff"), sample), "not UTF-8"},
+		// All labels once, not once for each profile.
+		"100,000 empty profiles": {message(1, bytes.Join(many, nil), bytes.Repeat(message(2), 100_000), sample),
+			"labels of a series: 10000, the maximum is 64"},
+		"a name of 10 MB": {message(1, label("service_name", "a"), label("__name__", strings.Repeat(":", 10<<20)), sample),
+			"the names and units of a type have more than 1024 bytes"},
+		"a wrong type": {wire.AppendInt(nil, 1, 7), "damaged"},
+		"no UTF-8":     {message(1, label("service_name", "a"), label("x", "\xff"), sample), "not UTF-8"},
 	} {
 		out := w.post("/push.v1.PusherService/Push", "application/proto", c.series)
 		if out.Code != 400 || !strings.Contains(out.Body.String(), c.want) || out.Body.Len() > 2000 {
