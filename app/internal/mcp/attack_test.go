@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -108,5 +110,28 @@ func TestShown(t *testing.T) {
 	if text, failed := call(t, s, "top", map[string]any{"run": []string{"9904"}}); !failed || strings.Contains(text, "04") ||
 		!strings.Contains(text, "99xx") {
 		t.Errorf("%v %s", failed, text)
+	}
+}
+
+// TestBatch: all calls of a batch would run at once, on the place of one request.
+func TestBatch(t *testing.T) {
+	server := httptest.NewServer(Handler(endpoint.NewLocal(panicking{lab(t)}, profile.Limits{}), Options{}))
+	defer server.Close()
+	call := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"function_names"}}`
+	body := " \n[" + fmt.Sprintf(call, 1) + "," + fmt.Sprintf(call, 2) + "]"
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "send one message per request") {
+		t.Errorf("%s: %s", response.Status, text)
 	}
 }

@@ -14,12 +14,14 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -119,8 +121,31 @@ func Handler(a endpoint.Asker, o Options) http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := bufio.NewReader(r.Body)
+		if c := firstByte(body); c == '[' { // all of its calls would run at once, as one request
+			http.Error(w, "a batch of messages: send one message per request", http.StatusBadRequest)
+			return
+		}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, r.Context())))
 	})
+}
+
+// firstByte returns the first byte of a text of JSON, which it skips white space before; 0: it has none.
+func firstByte(text *bufio.Reader) byte {
+	for {
+		c, err := text.ReadByte()
+		if err != nil {
+			return 0
+		}
+		if strings.IndexByte(" \t\r\n", c) < 0 {
+			text.UnreadByte()
+			return c
+		}
+	}
 }
 
 // clientKey is the key of the context of an HTTP request. The protocol's library detaches
