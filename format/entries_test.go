@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,6 +31,10 @@ func entries() map[string]large {
 		"lines of pprof":     pprof("\x22\x14" + strings.Repeat("\x22\x00", 10)),
 		"functions of Dart": {head: `{"type":"CpuSamples","samplePeriod":1000,"functions":[`, body: `{},`,
 			tail: `{"kind":"Dart","function":{"name":"main"}}],"samples":[{"tid":7,"timestamp":1,"stack":[0]}]}`},
+		"frames of stackprof": {head: `{"version":1.2,"mode":"wall","interval":1,"samples":1,"gc_samples":0,"missed_samples":0,"frames":{`,
+			each: func(i int) string { return fmt.Sprintf(`"%d":{},`, i+1) }, tail: `"0":{"name":"a","samples":1}},"raw":[1,0,1]}`},
+		"frames of Hermes": {head: `{"traceEvents":[],"samples":[{"cpu":"-1","name":"","ts":"1","pid":1,"tid":"1","weight":"1","sf":0}],"stackFrames":{`,
+			each: func(i int) string { return fmt.Sprintf(`"%d":{},`, i+1) }, tail: `"0":{"line":"1","name":"a","category":"JavaScript"}}}`},
 		"frames of DHAT": {head: `{"dhatFileVersion":2,"mode":"rust-heap","verb":"Allocated","bklt":true,"bkacc":false,"tu":"µs","Mtu":"s","tuth":10,` +
 			`"cmd":"a","pid":1,"tg":1,"te":2,"pps":[],"ftbl":[`, body: `"",`, tail: `"a"]}`},
 	}

@@ -127,6 +127,7 @@ func whole(text string) int64 {
 func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 	h.frames.at = s.Offset()
 	for key := range s.Object() {
+		s.Take(jsonscan.EntryBytes)
 		id := int64(h.ids.number(string(key)))
 		n, parent, name, category := node{id: id, parent: none}, int64(none), "", ""
 		var fn profile.Function

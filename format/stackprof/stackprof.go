@@ -146,6 +146,7 @@ func (f *file) readFrames() {
 			s.Errorf("a frame's id %.30q", key)
 			return
 		}
+		s.Take(jsonscan.EntryBytes)
 		fr := &frame{fn: profile.Function{Kind: profile.KindRuby}}
 		for key := range s.Object() {
 			switch string(key) {
