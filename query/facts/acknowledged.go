@@ -26,17 +26,26 @@ type acknowledgement struct {
 
 // UnmarshalJSON reads a list of acknowledgements, whose dates need not have a time.
 func (a *Acknowledgements) UnmarshalJSON(data []byte) error {
-	var list []acknowledgement
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
+	dec := json.NewDecoder(bytes.NewReader(data))
 	*a = nil
-	for i := range list {
-		one, err := list[i].parsed()
-		if err != nil {
-			return fmt.Errorf("entry %d: %w", i+1, err)
+	switch start, err := dec.Token(); {
+	case err != nil || start == nil: // null
+		return err
+	case start != json.Delim('['):
+		return errors.New("acknowledged: want a list")
+	}
+	for dec.More() {
+		var one acknowledgement
+		if err := dec.Decode(&one); err != nil {
+			return err
 		}
-		*a = append(*a, one)
+		parsed, err := one.parsed()
+		if *a = append(*a, parsed); err == nil && len(*a) > maxEntries {
+			err = errEntries
+		}
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", len(*a), err)
+		}
 	}
 	return nil
 }
@@ -59,11 +68,14 @@ func (a *acknowledgement) parsed() (regression.Acknowledgement, error) {
 	return out, err
 }
 
-// Bounds of a file of acknowledgements, which a repository brings with it.
+// Bounds of acknowledgements, which a repository or a request brings with it.
 const (
-	maxAcknowledged = 4 << 20 // bytes
+	maxAcknowledged = 4 << 20 // bytes of a file
 	maxGlob         = 4 << 10 // bytes of one glob
+	maxEntries      = 2000    // each is compared with every finding, or function
 )
+
+var errEntries = fmt.Errorf("more than %d entries: remove those that have expired", maxEntries)
 
 // ReadAcknowledgements reads a file of acknowledgements; no file is an empty list. A file that
 // a person wrote is read strictly: a misspelled key would accept nothing, or too much.
@@ -99,7 +111,9 @@ func ReadAcknowledgements(name string) (list Acknowledgements, err error) {
 		if err != nil {
 			return nil, fail(at+place, err)
 		}
-		list = append(list, one)
+		if list = append(list, one); len(list) > maxEntries {
+			return nil, fail(at, errEntries)
+		}
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, fail(int64(len(data)), errors.New("the list does not end: ] is missing"))

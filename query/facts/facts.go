@@ -118,6 +118,14 @@ func Of(request any) *Facts {
 
 func (f *Facts) facts() *Facts { return f }
 
+// Check returns an error if a request, given by pointer, has more facts than one client has.
+func Check(request any) error {
+	if f := Of(request); f != nil && len(f.Own) > maxEntries {
+		return fmt.Errorf("own: more than %d entries", maxEntries)
+	}
+	return nil
+}
+
 // Travel makes facts of the repository as they are sent: the answer asks for them.
 func (f *Facts) Travel() { f.Asks = f.Repository != nil }
 

@@ -32,8 +32,8 @@ type BottlenecksRequest struct {
 	Correlating     `group:"Method"`
 	Negative        bool `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
 	Sections        bool `param:"sections" group:"View" help:"list the user's own code first, then libraries, then the runtime, with at most --rows of each" json:"sections,omitempty"`
-	Contexts        int  `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
-	Plots           int  `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
+	Contexts        int  `param:"contexts" group:"View" arg:"n" min:"0" max:"100" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
+	Plots           int  `param:"plots" group:"View" arg:"n" min:"0" max:"100" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
 	Rows            int  `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand          `group:"Expansion"`
 	facts.Facts     `json:"facts,omitzero"`

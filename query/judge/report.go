@@ -128,7 +128,7 @@ type ReportRequest struct {
 	Correlating   `group:"Method"`
 	Functions     []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
 	Band          float64  `param:"band" group:"View" arg:"n" min:"0" help:"width of the bands in plots: standard deviations on each side of the mean (default 2)" json:"band,omitempty"`
-	Candidates    int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	Candidates    int      `param:"candidates" group:"Limit" arg:"n" min:"0" max:"1000" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
 	MaxDepth      int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
 	MaxBreadth    int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
 	report.Detail `group:"Limit"`

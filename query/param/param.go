@@ -25,7 +25,7 @@
 //	page     default where the result is a page of text for people
 //	prefix   of a field that is a struct: its fields are parameters whose names begin so
 //	choices  accepted words, separated by commas; the first is the default
-//	min      smallest accepted number
+//	min, max smallest and largest accepted number
 //
 // The package does not know flags, HTTP or any request. A Parameter is not safe for
 // concurrent use.
@@ -67,10 +67,10 @@ type Parameter struct {
 	Default string   // as text
 	Page    string   // default of pages of text; empty: Default
 
-	arg   string
-	min   float64
-	value reflect.Value
-	set   bool
+	arg      string
+	min, max float64
+	value    reflect.Value
+	set      bool
 }
 
 // Of lists the parameters of the request that a pointer to a struct holds, in the
@@ -98,7 +98,7 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 		}
 		p := &Parameter{Name: prefix + name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"),
 			Page: f.Tag.Get("page"),
-			min:  math.Inf(-1), value: v.Field(i)}
+			min:  math.Inf(-1), max: math.Inf(1), value: v.Field(i)}
 		if words := f.Tag.Get("choices"); words != "" {
 			p.Choices = strings.Split(words, ",")
 			if _, ok := f.Tag.Lookup("default"); !ok {
@@ -110,10 +110,12 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 				panic("param: " + name + ": " + err.Error())
 			}
 		}
-		if text := f.Tag.Get("min"); text != "" { // a default below it means that nothing was set
-			var err error
-			if p.min, err = strconv.ParseFloat(text, 64); err != nil {
-				panic("param: " + name + ": " + err.Error())
+		for key, bound := range map[string]*float64{"min": &p.min, "max": &p.max} { // a default outside means that nothing was set
+			if text := f.Tag.Get(key); text != "" {
+				var err error
+				if *bound, err = strconv.ParseFloat(text, 64); err != nil {
+					panic("param: " + name + ": " + err.Error())
+				}
 			}
 		}
 		list = append(list, p)
@@ -206,6 +208,18 @@ func (p *Parameter) UsePage() {
 	}
 }
 
+// within returns an error for a number outside of the bounds.
+func (p *Parameter) within(x float64) error {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	switch {
+	case x < p.min:
+		return fmt.Errorf("%s is less than %s", number(x), number(p.min))
+	case x > p.max:
+		return fmt.Errorf("%s is more than %s", number(x), number(p.max))
+	}
+	return nil
+}
+
 func (p *Parameter) parse(v reflect.Value, text string) error {
 	if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
 		return fmt.Errorf("%.60q is not one of %s", text, strings.TrimPrefix(strings.Join(p.Choices, ", "), ", "))
@@ -235,8 +249,8 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 		if err != nil {
 			return fmt.Errorf("%.60q is not a whole number", text)
 		}
-		if float64(n) < p.min {
-			return fmt.Errorf("%d is less than %g", n, p.min)
+		if err := p.within(float64(n)); err != nil {
+			return err
 		}
 		v.SetInt(int64(n))
 	case reflect.Float64:
@@ -247,8 +261,8 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 		if err != nil || math.IsNaN(x) || math.Abs(x) > 1e300 {
 			return fmt.Errorf("%.60q is not a number", text)
 		}
-		if x < p.min {
-			return fmt.Errorf("%g is less than %g", x, p.min)
+		if err := p.within(x); err != nil {
+			return err
 		}
 		v.SetFloat(x)
 	case reflect.Pointer:

@@ -1,6 +1,7 @@
 package param
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -85,6 +86,23 @@ func TestRefused(t *testing.T) {
 	} {
 		name, text, _ := strings.Cut(set, "=")
 		if err := lookup(Of(&request{}), name).Set(text); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+}
+
+// TestBounds: a number outside of the bounds is refused as it was written.
+func TestBounds(t *testing.T) {
+	var r struct {
+		Rows  int     `param:"rows" min:"0" max:"100"`
+		Share float64 `param:"share" max:"0.5"`
+	}
+	for set, want := range map[string]string{
+		"rows=100": "", "rows=1000000": "1000000 is more than 100", "rows=-1": "-1 is less than 0",
+		"share=0.5": "", "share=0.51": "0.51 is more than 0.5",
+	} {
+		name, text, _ := strings.Cut(set, "=")
+		if err := lookup(Of(&r), name).Set(text); fmt.Sprint(err) != cmp.Or(want, "<nil>") {
 			t.Errorf("%s: %v", set, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
+	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
 )
 
@@ -29,7 +30,11 @@ func readWith(r *http.Request, request, form any) error {
 	if r.Method == http.MethodPost && r.ContentLength != 0 {
 		d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyLimit))
 		d.DisallowUnknownFields()
-		if err := d.Decode(request); err != nil {
+		err := d.Decode(request)
+		if err == nil {
+			err = facts.Check(request)
+		}
+		if err != nil {
 			return mistakef("the body: %w", err)
 		}
 		return param.Check(request)
