@@ -74,6 +74,9 @@ func TestPushAttacks(t *testing.T) {
 			}
 			p.stored(t, honest, 0)
 		}},
+		{name: "entries that say nothing", most: 1500 << 20, attack: emptyEntries, after: func(t *testing.T, p *process, honest int) {
+			p.stored(t, honest, 0)
+		}},
 		{name: "clocks that jump", most: 500 << 20, attack: jumpingClocks},
 		{name: "floods of HTTP/2 frames", most: 700 << 20, attack: floods},
 		{name: "a label of high cardinality", most: 1200 << 20, attack: func(t *testing.T, p *process) { manyLabels(t, p, "%d") },
@@ -390,15 +393,21 @@ func randomStacks(t *testing.T, p *process) {
 	}
 }
 
-// attacked pushes a profile of one service, again while the server asks to wait.
-func (p *process) attacked(t *testing.T, content []byte, n int) {
-	t.Helper()
+// zipped returns content with gzip.
+func zipped(content []byte) []byte {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
 	z.Write(content)
 	z.Close()
+	return body.Bytes()
+}
+
+// attacked pushes a profile of one service, again while the server asks to wait.
+func (p *process) attacked(t *testing.T, content []byte, n int) {
+	t.Helper()
+	body := zipped(content)
 	for range 20 {
-		answer, err := p.ingest(clientAt("127.0.0.1"), "attacker", time.Now().Add(-time.Duration(n)*time.Second), body.Bytes())
+		answer, err := p.ingest(clientAt("127.0.0.1"), "attacker", time.Now().Add(-time.Duration(n)*time.Second), body)
 		if err != nil {
 			t.Logf("a push of the attack: %v", err)
 			return
