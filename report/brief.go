@@ -29,7 +29,7 @@ func (r *Report) Brief(changes int) *table.Page {
 		t.Table(rows)
 	}
 	if left > 0 {
-		t.Line("%d more %s (--rows)", left, words.Plural(left, "change"))
+		t.Line("%s (--rows)", words.Counted(left, "more change"))
 	}
 	var bumped []string
 	for _, c := range shown {
@@ -51,7 +51,7 @@ func (r *Report) Brief(changes int) *table.Page {
 		t.Line("%s", line)
 	}
 	if n := len(silent) - fewBenchmarks; n > 0 {
-		t.Line("%d more %s without a verdict", n, words.Plural(n, "benchmark"))
+		t.Line("%s without a verdict", words.Counted(n, "more benchmark"))
 	}
 	return &t.Page
 }

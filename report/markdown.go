@@ -74,7 +74,7 @@ func (m *markdown) block(text string) {
 
 func (m *markdown) document() string {
 	if m.left > 0 {
-		fmt.Fprintf(&m.b, "\n%d more %s omitted to stay within the length limit. `dendro report -o text` or `-o json` prints everything.\n", m.left, words.Plural(m.left, "section"))
+		fmt.Fprintf(&m.b, "\n%s omitted to stay within the length limit. `dendro report -o text` or `-o json` prints everything.\n", words.Counted(m.left, "more section"))
 	}
 	return m.b.String()
 }
@@ -95,7 +95,7 @@ func (r *Report) changeTable(d Detail) string {
 	}
 	text := inMarkdown(t)
 	if left > 0 {
-		text += fmt.Sprintf("\n%d more %s.\n", left, words.Plural(left, "change"))
+		text += fmt.Sprintf("\n%s.\n", words.Counted(left, "more change"))
 	}
 	return text
 }
@@ -239,7 +239,7 @@ func (r *Report) benchmarkTable() string {
 	}
 	text := inMarkdown(t)
 	if left := len(r.Benchmarks) - t.Len(); left > 0 {
-		text += fmt.Sprintf("\n%d more benchmarks.\n", left)
+		text += "\n" + words.Counted(left, "more benchmark") + ".\n"
 	}
 	return text
 }

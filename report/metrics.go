@@ -187,7 +187,7 @@ func (t *text) metrics(r *Report) {
 		t.Table(significantTable(list))
 	}
 	if left > 0 {
-		t.Line("%d more significant %s (--full)", left, words.Plural(left, "metric"))
+		t.Line("%s (--full)", words.Counted(left, "more significant metric"))
 	}
 }
 
@@ -229,7 +229,7 @@ func (r *Report) worstMetrics() string {
 	}
 	text := inMarkdown(significantTable(list))
 	if n := len(list) - fewMetrics; n > 0 {
-		text += fmt.Sprintf("\n%d more significant %s.\n", n, words.Plural(n, "metric"))
+		text += fmt.Sprintf("\n%s.\n", words.Counted(n, "more significant metric"))
 	}
 	return text
 }
@@ -246,7 +246,7 @@ func (r *Report) metricsMarkdown() string {
 		t.Columns[0].Name = escapeText(t.Columns[0].Name)
 		b.WriteString("\n" + inMarkdown(t))
 		if t.Omitted > 0 {
-			fmt.Fprintf(&b, "\n%d more benchmarks.\n", t.Omitted)
+			fmt.Fprintf(&b, "\n%s.\n", words.Counted(t.Omitted, "more benchmark"))
 		}
 	}
 	b.WriteString("\n</details>\n")

@@ -195,7 +195,7 @@ func (o *Outcome) says() string {
 			s += ", suspect"
 		}
 		n := 1 + o.More
-		return fmt.Sprintf("%s (%d %s)", s, n, words.Plural(n, "change"))
+		return fmt.Sprintf("%s (%s)", s, words.Counted(n, "change"))
 	case o.Status == Unchanged && o.Detectable > 0:
 		return s + ": would have seen " + words.Percent(o.Detectable) + strings.TrimSuffix(", "+o.Reason, ", ")
 	case o.NotAt != "":
@@ -274,7 +274,7 @@ func (s *Standing) Outcome() Outcome {
 		o.Says += fmt.Sprintf(", but %s %s, p %.2g", words.Clean(w.Metric), words.SignedPercent(w.Change), w.P)
 	}
 	if n := len(accepted); n > 0 && o.Status != Accepted {
-		o.Says += fmt.Sprintf(", %d accepted %s", n, words.Plural(n, "change"))
+		o.Says += ", " + words.Counted(n, "accepted change")
 	}
 	return o
 }

@@ -287,47 +287,46 @@ func (r *Report) count() counts {
 func (r *Report) Headline() string {
 	n := r.count()
 	var parts []string
-	add := func(count int, one, many string) {
-		switch {
-		case count == 1:
-			parts = append(parts, "1 "+one)
-		case count > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", count, many))
+	add := func(n int, one, what string) {
+		if n > 0 {
+			parts = append(parts, words.Counted(n, one)+what)
 		}
 	}
-	add(n.confirmed, "regression", "regressions")
-	add(n.suspects, "suspect", "suspects")
-	add(n.slowdowns, "slowdown without a certain place", "slowdowns without a certain place")
-	add(n.acknowledged, "acknowledged", "acknowledged")
-	add(n.improved, "improvement", "improvements")
+	add(n.confirmed, "regression", "")
+	add(n.suspects, "suspect", "")
+	add(n.slowdowns, "slowdown", " without a certain place")
+	if n.acknowledged > 0 {
+		parts = append(parts, words.Count(n.acknowledged)+" acknowledged")
+	}
+	add(n.improved, "improvement", "")
 	if r.Verdict != nil {
-		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
+		add(r.Verdict.FailingMetrics, "metric", " worse")
 	}
 	judged, partly, left := r.judged()
 	text, but := strings.Join(parts, ", "), ""
 	if len(parts) == 0 {
 		text = "no change found"
 		if worse := r.worseMetrics(); worse > 0 {
-			text, but = "no finding", fmt.Sprintf(", but %d %s worse", worse, words.Plural(worse, "metric"))
+			text, but = "no finding", ", but "+words.Counted(worse, "metric")+" worse"
 		}
 	}
 	switch {
 	case judged > 0:
-		text += fmt.Sprintf(" in %d %s%s", judged, words.Plural(judged, "benchmark"), but)
+		text += " in " + words.Counted(judged, "benchmark") + but
 		if few, _ := r.few(); r.Verdict != nil && few > 0 {
-			text += fmt.Sprintf(", %d with few samples", few)
+			text += ", " + words.Count(few) + " with few samples"
 		}
 		if n := r.undecided(); r.Verdict != nil && n > 0 {
-			text += fmt.Sprintf(", %d undecided", n)
+			text += ", " + words.Count(n) + " undecided"
 		}
 		if r.Verdict != nil && partly > 0 {
-			text += fmt.Sprintf(", %d tested in part", partly)
+			text += ", " + words.Count(partly) + " tested in part"
 		}
 	case len(parts) == 0:
 		text = "nothing tested"
 	}
 	if left > 0 {
-		text += fmt.Sprintf("; %d %s without a verdict", left, words.Plural(left, "benchmark"))
+		text += "; " + words.Counted(left, "benchmark") + " without a verdict"
 	}
 	switch v := r.Verdict; {
 	case v == nil:
@@ -521,7 +520,7 @@ func (c *Change) codeLines() (lines []string) {
 		lines = append(lines, l.Sign+words.Clean(strings.ReplaceAll(l.Text, "\t", "    ")))
 	}
 	if n := c.Code.MoreLines; n > 0 {
-		lines = append(lines, fmt.Sprintf("… %d more %s", n, words.Plural(n, "line")))
+		lines = append(lines, "… "+words.Counted(n, "more line"))
 	}
 	return lines
 }
@@ -550,7 +549,7 @@ func (c *Change) codeCommits() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s %s (%s)", words.Commit(x.Commit), words.Clean(x.Subject), words.Clean(x.Author)))
 	}
 	if n := c.Code.MoreCommits; n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more %s", n, words.Plural(n, "commit")))
+		lines = append(lines, words.Counted(n, "more commit"))
 	}
 	return lines
 }

@@ -262,6 +262,10 @@ func TestHeadline(t *testing.T) {
 	if got := r.Headline(); !strings.HasPrefix(got, "no verdict on 5f3c0a1122, which has no runs; others: no finding in 1 benchmark") {
 		t.Error(got)
 	}
+	r.Verdict.NotHead, r.Steady = "", 4999
+	if got := r.Headline(); got != "passed: no finding in 5,000 benchmarks, but 1 metric worse, 1 tested in part" {
+		t.Error(got)
+	}
 	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without a verdict" {
 		t.Error(got)
 	}

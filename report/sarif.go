@@ -207,7 +207,7 @@ func (c *Change) Sentence() string {
 	where, more := c.where()
 	fmt.Fprintf(&b, "%s of %s in %s", c.what(), Amount(&c.Finding), where)
 	if more > 0 {
-		fmt.Fprintf(&b, " and %d more %s", more, words.Plural(more, "benchmark"))
+		fmt.Fprintf(&b, " and %s", words.Counted(more, "more benchmark"))
 	}
 	fmt.Fprintf(&b, ": %s", c.label())
 	if c.Caller != "" {

@@ -35,7 +35,7 @@ func (r *Report) Text(d Detail) *table.Page {
 		t.change(c)
 	}
 	if left > 0 {
-		t.Line("\n%d more %s not shown", left, words.Plural(left, "change"))
+		t.Line("\n%s not shown", words.Counted(left, "more change"))
 	}
 	if len(r.Metrics.Rows) > 0 {
 		t.Line("\nmetrics: %s", r.metricsSummary())
@@ -54,7 +54,7 @@ func (r *Report) Text(d Detail) *table.Page {
 		t.benchmark(r, b, d)
 	}
 	if quiet > 0 {
-		t.Line("\n%d more %s without findings", quiet, words.Plural(quiet, "benchmark"))
+		t.Line("\n%s without findings", words.Counted(quiet, "more benchmark"))
 	}
 	t.Line("\nparameters")
 	for _, p := range r.Parameters {
@@ -195,9 +195,9 @@ func (b *Benchmark) found() string {
 	}
 	switch {
 	case n > 0:
-		return fmt.Sprintf("%d %s", n, words.Plural(n, "finding"))
+		return words.Counted(n, "finding")
 	case accepted > 0:
-		return fmt.Sprintf("%d accepted %s", accepted, words.Plural(accepted, "change"))
+		return words.Counted(accepted, "accepted change")
 	case unplaced(b.Benchmark):
 		return "nothing found, though the metric " + beyondHistory
 	}
@@ -313,7 +313,7 @@ func (b *Benchmark) remarks() []string {
 
 // Skipped says how many runs do not compare, and why.
 func Skipped(l history.LeftOut) string {
-	return fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason))
+	return fmt.Sprintf("%s skipped: %s", words.Counted(l.Runs, "run"), words.Clean(l.Reason))
 }
 
 // Remarks are warnings about the comparison of a benchmark.

@@ -99,6 +99,9 @@ func Plural(n int, one string) string {
 	return one + "s"
 }
 
+// Counted formats a number of things, given the singular of their noun: "1 run", "5,120 runs".
+func Counted(n int, one string) string { return Count(n) + " " + Plural(n, one) }
+
 // Commit shortens a commit hash to ten characters.
 func Commit(commit string) string { return commit[:min(10, len(commit))] }
 
