@@ -58,9 +58,9 @@ type Recorded struct {
 
 // runner is a kind of command.
 type runner struct {
-	name      string                   // of the kind, for people
-	detect    func(args []string) bool // reports whether a command is of the kind
-	profilers []string                 // that can be used, the best first; none: its own
+	name      string                               // of the kind, for people
+	detect    func(dir string, args []string) bool // reports whether a command is of the kind, in its working directory
+	profilers []string                             // that can be used, the best first; none: its own
 	prepare   func(context.Context, *Session) ([]Benchmark, error)
 	record    func(ctx context.Context, s *Session, b *Benchmark, dir string) (Recorded, error)
 	memory    bool   // Options.Memory works
@@ -78,6 +78,7 @@ type Session struct {
 
 	dir      string   // working directory of the command
 	root     string   // absolute; paths of files below it are relative in profiles
+	origin   string   // Place.Origin
 	env      []string // variables beside those of this process
 	args     []string
 	scratch  string // for what is built once, of the session
@@ -91,6 +92,7 @@ type Session struct {
 type Place struct {
 	Dir     string   // working directory
 	Root    string   // of the work tree; empty: of the repository that Dir is in, or Dir
+	Origin  string   // the work tree that Root is a copy of: what runs of it is of no commit; empty: none
 	Env     []string // variables beside those of this process
 	Scratch string   // an empty directory for what is built once; it lasts as long as the session
 	Like    *Session // of the other side: its benchmarks repeat as often, where the runner decides that; may be nil
@@ -99,7 +101,7 @@ type Place struct {
 // Open finds the runner and the profiler of a command, builds what it needs and lists its
 // benchmarks. A command that cannot be recorded as it is given is a UsageError.
 func Open(ctx context.Context, args []string, at Place, o Options) (*Session, error) {
-	s := &Session{Options: o, dir: at.Dir, root: at.Root, env: at.Env, args: args, scratch: at.Scratch, like: at.Like}
+	s := &Session{Options: o, dir: at.Dir, root: at.Root, origin: at.Origin, env: at.Env, args: args, scratch: at.Scratch, like: at.Like}
 	if s.root == "" {
 		var err error
 		if s.root, err = filepath.Abs(at.Dir); err != nil {
@@ -109,7 +111,7 @@ func Open(ctx context.Context, args []string, at Place, o Options) (*Session, er
 			s.root = root
 		}
 	}
-	s.runner = runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(args) })]
+	s.runner = runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(at.Dir, args) })]
 	if o.Memory && !s.runner.memory {
 		return nil, UsageError(fmt.Sprintf("--memory: %s records no allocations", s.runner.name))
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,8 +51,47 @@ func TestRunnerOf(t *testing.T) {
 		"pythonic":                            &command,
 	} {
 		args := strings.Fields(line)
-		if got := runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(args) })]; got != want {
+		if got := runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect("", args) })]; got != want {
 			t.Errorf("%s: %s, want %s", line, got.name, want.name)
+		}
+	}
+	// The JAR is that of the work tree, not one that the user has built.
+	if args := words("java -jar benchmarks.jar"); !isJMH(dir, args) || isJMH(t.TempDir(), args) {
+		t.Error("a JAR of another directory decides")
+	}
+	const table = "-----\nBenchmark           Time             CPU   Iterations\n-----\nBM_Make     90.1 us\n"
+	if !googleTable.MatchString("run on 2 CPUs\n"+table) || googleTable.MatchString("Benchmark Time\n") {
+		t.Error("programs of Google Benchmark are not known by what they print")
+	}
+}
+
+// TestBuild: a tree is built by the files at its top or where the command runs, and what is installed for Python is the tree's.
+func TestBuild(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	log := filepath.Join(bin, "log")
+	for _, name := range []string{"npm", "python3"} {
+		script := "#!/bin/sh\necho " + name + " $1 $2 in $(basename $PWD) >> " + log + "\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	tree := &Tree{work: dir, below: "web"}
+	write(t, dir, map[string]string{"web/package-lock.json": "{}"})
+	for command, line := range map[string]string{"": "node bench.js", "echo npm build >> " + log: "pytest --benchmark-only"} {
+		if err := tree.Build(t.Context(), command, words(line), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(log)
+		want := "npm ci --no-audit in web\n"
+		if command != "" {
+			want = "python3 -m venv in " + filepath.Base(dir) + "\npython3 -c import"
+		}
+		if err != nil || !strings.HasPrefix(string(text), want) || command != "" && !strings.HasSuffix(string(text), "npm build\n") {
+			t.Errorf("%s: %q, %v", line, text, err)
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -191,6 +231,17 @@ func TestPySpyKeeps(t *testing.T) {
 			t.Errorf("no %s in %s", want, data)
 		}
 	}
+	// A package that is installed from the user's work tree is of neither commit.
+	write(t, filepath.Dir(file), map[string]string{"cpu.speedscope.json": string(data)})
+	s := &Session{root: "/tmp/tree", origin: "/tmp/treeother"}
+	_, _, err = pySpy{}.finish(t.Context(), s, file, nil)
+	if err == nil || !strings.Contains(err.Error(), "/tmp/treeother/b.py ran, which is of no commit") {
+		t.Error(err)
+	}
+	s.origin = "/opt" // its environment is no part of a commit
+	if _, _, err := (pySpy{}).finish(t.Context(), s, file, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestMissing: what is not installed is said with the line that installs it, and a
@@ -323,7 +374,7 @@ func TestTrees(t *testing.T) {
 	for _, tree := range trees {
 		err := tree.In(func() error {
 			var out bytes.Buffer
-			if err := tree.Build(t.Context(), "cat version > built; pwd >> built", nil, &out); err != nil {
+			if err := tree.Build(t.Context(), "cat version > built; pwd >> built", []string{"./built"}, &out); err != nil {
 				return err
 			}
 			at := tree.Place(t.TempDir(), nil)

@@ -52,15 +52,19 @@ var jmh = runner{
 	},
 }
 
-// isJMH reports whether a command runs a JAR with benchmarks: the harness lists them in it.
-func isJMH(args []string) bool {
+// isJMH reports whether a command in a directory runs a JAR with benchmarks: the harness lists them in it.
+func isJMH(dir string, args []string) bool {
 	at := slices.Index(args, "-jar") + 1
 	if base(args) != "java" || at == 0 || at == len(args) {
 		return false
 	}
-	jar, err := zip.OpenReader(args[at])
+	file := args[at]
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	jar, err := zip.OpenReader(file)
 	if err != nil {
-		return true // not built yet in this tree, or broken: java says so
+		return false // not built, or broken: java says so
 	}
 	defer jar.Close()
 	for _, name := range []string{"META-INF/BenchmarkList", "org/openjdk/jmh/Main.class"} {

@@ -24,7 +24,8 @@ var (
 )
 
 func plain(name string, detect func([]string) bool, profilers ...string) runner {
-	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain, memory: name == "java",
+	return runner{name: name, profilers: profilers, record: recordPlain, memory: name == "java",
+		detect: func(_ string, args []string) bool { return detect(args) },
 		prepare: func(_ context.Context, s *Session) ([]Benchmark, error) {
 			_, err := lookPath(s.args[0], s.dir, s.env) // a profiler would not say it
 			return []Benchmark{{Group: name, Name: commandName(s.args)}}, err
@@ -75,11 +76,17 @@ func javaName(args []string) string {
 	return base(args)
 }
 
+// googleTable is the head of what programs with Google Benchmark print.
+var googleTable = regexp.MustCompile(`(?m)^Benchmark +Time +CPU +Iterations`)
+
 func recordPlain(ctx context.Context, s *Session, b *Benchmark, dir string) (r Recorded, err error) {
 	var out bytes.Buffer
 	file, _, took, err := s.profiled(ctx, process{args: s.args, out: io.MultiWriter(&limited{&out}, s.Results), followed: true}, dir, nil)
 	if err != nil {
 		return r, err
+	}
+	if googleTable.Match(out.Bytes()) {
+		return r, UsageError(fmt.Sprintf("%s is a program of Google Benchmark, which runs a fixed time: give it one of its flags, as in %[1]s --benchmark_min_time=1s, and each benchmark is recorded alone, with its iterations", s.args[0]))
 	}
 	fmt.Fprint(s.Talk, took.starved())
 	r.Files = []string{file}

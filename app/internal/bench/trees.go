@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/gitlog"
@@ -23,6 +22,7 @@ type Tree struct {
 
 	parked, work string // its directory when the other side has the path, and the path
 	below        string // the directory of the command, in the tree
+	origin       string // the work tree of the repository
 }
 
 // Trees checks out the commits to compare, base and head, of the repository that the working
@@ -50,7 +50,7 @@ func Trees(ctx context.Context, base, head, dir string) (trees []*Tree, err erro
 	}
 	checkedOut, _ := gitlog.ReadHead(ctx, root) // its branch names HEAD, if it has one
 	for _, side := range []struct{ name, revision, branch string }{{"base", from, base}, {"head", head, head}} {
-		t := &Tree{parked: filepath.Join(dir, side.name), work: filepath.Join(dir, "tree"), below: below}
+		t := &Tree{parked: filepath.Join(dir, side.name), work: filepath.Join(dir, "tree"), below: below, origin: root}
 		if err := os.MkdirAll(t.parked, 0o755); err != nil {
 			return nil, err
 		}
@@ -84,25 +84,33 @@ func (t *Tree) In(do func() error) error {
 
 // Place is where the command runs while something is done In the tree.
 func (t *Tree) Place(scratch string, like *Session) Place {
-	return Place{Dir: filepath.Join(t.work, t.below), Root: t.work, Env: t.env(), Scratch: scratch, Like: like}
+	return Place{Dir: filepath.Join(t.work, t.below), Root: t.work, Origin: t.origin, Env: t.env(), Scratch: scratch, Like: like}
 }
 
 // env returns the variables of the tree. Cargo would take the files of the other side,
 // which has the same path, for those that it has built, if both sides built into one directory.
 func (t *Tree) env() (env []string) {
-	if exists(filepath.Join(t.work, "Cargo.toml")) {
-		env = append(env, "CARGO_TARGET_DIR="+filepath.Join(t.work, "target"))
-	}
-	if bin := filepath.Join(t.work, environment, "bin"); exists(filepath.Join(bin, "python")) {
-		env = append(env, "VIRTUAL_ENV="+filepath.Dir(bin), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for _, dir := range t.projects() {
+		if exists(filepath.Join(dir, "Cargo.toml")) {
+			env = append(env, "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
+		}
+		if bin := filepath.Join(dir, environment, "bin"); exists(filepath.Join(bin, "python")) {
+			env = append(env, "VIRTUAL_ENV="+filepath.Dir(bin), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		}
+		if env != nil {
+			break
+		}
 	}
 	return env
 }
 
+// projects lists the directories that say how the tree is built: its top, and that of the command.
+func (t *Tree) projects() []string { return []string{t.work, filepath.Join(t.work, t.below)} }
+
 // environment is the directory of a tree's own Python packages.
 const environment = ".dendro-venv"
 
-// builds are the commands that build a tree, by a file at its top. A table of its own, for
+// builds are the commands that build a tree, by a file of its projects. A table of its own, for
 // languages are built in the same way whatever runs them.
 var builds = []struct {
 	file     string
@@ -128,31 +136,36 @@ for site in glob.glob("` + environment + `/lib/python*/site-packages"):
 }
 
 // Build builds the tree with a command of the shell; without one, by the files that it has.
-// What runs go test builds what it needs itself.
+// What runs go test builds what it needs itself. What a command installs for Python is the tree's own too.
 func (t *Tree) Build(ctx context.Context, command string, args []string, talk io.Writer) error {
-	var commands [][]string
-	dir := t.work
-	if command != "" {
-		commands, dir = [][]string{{"sh", "-c", command}}, filepath.Join(t.work, t.below)
-	} else if !goTest.detect(args) && !criterion.detect(args) {
-		at := slices.IndexFunc(builds, func(b struct {
-			file     string
-			commands [][]string
-		}) bool {
-			return exists(filepath.Join(t.work, b.file))
-		})
-		if at < 0 {
-			return nil
-		}
-		commands = builds[at].commands
-	}
 	env := t.env() // before there is an environment in the tree, so that python3 is the user's
-	for _, c := range commands {
-		if text := strings.Join(c, " "); !strings.Contains(text, "\n") {
-			fmt.Fprintf(talk, "building %.12s: %s …\n", t.Commit, text)
+	build := func(dir string, env []string, commands ...[]string) error {
+		for _, c := range commands {
+			if text := strings.Join(c, " "); !strings.Contains(text, "\n") {
+				fmt.Fprintf(talk, "building %.12s: %s …\n", t.Commit, text)
+			}
+			if _, err := run(ctx, process{dir: dir, args: c, out: io.Discard}, env); err != nil {
+				return fmt.Errorf("building %.12s: %w", t.Commit, err)
+			}
 		}
-		if _, err := run(ctx, process{dir: dir, args: c, out: io.Discard}, env); err != nil {
-			return fmt.Errorf("building %.12s: %w", t.Commit, err)
+		return nil
+	}
+	switch {
+	case command != "" && (isPython(args) || pytest.detect("", args)):
+		if err := build(t.work, env, pipInstall[:2]...); err != nil {
+			return err
+		}
+		fallthrough
+	case command != "":
+		return build(filepath.Join(t.work, t.below), t.env(), []string{"sh", "-c", command})
+	case goTest.detect("", args), criterion.detect("", args):
+		return nil
+	}
+	for _, dir := range t.projects() {
+		for _, b := range builds {
+			if exists(filepath.Join(dir, b.file)) {
+				return build(dir, env, b.commands...)
+			}
 		}
 	}
 	return nil
