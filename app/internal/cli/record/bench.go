@@ -89,6 +89,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.BoolVar(&o.Threads, "threads", false, "keep threads apart: the thread name becomes the outermost function")
 	f.StringVar(&o.Benchmark, "benchmark", "", "`name` of the benchmark of a plain command (default: the name of the program)")
 	f.BoolVar(&o.KeepSource, "keep-source", false, "also store the recorded files, compressed, for \"dendro list\"")
+	f.BoolVar(&o.replace, "replace", false, "replace runs that are stored under the same keys, as those of a job that a CI repeats")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
 	command.AddRequest(c, &o.RunRequest)
 	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
