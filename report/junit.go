@@ -108,6 +108,8 @@ func (r *Report) junit(b *Benchmark) junitCase {
 	switch {
 	case failures == nil && b.Reason != "":
 		c.Skipped = &junitReason{xmlText(b.Reason)}
+	case failures == nil && silent(b.Benchmark) && uncounted(b.Benchmark) != "":
+		c.Skipped = &junitReason{xmlText(uncounted(b.Benchmark))}
 	case failures != nil:
 		c.Failure = &junitText{failures[0], "regression", strings.Join(failures, "\n")}
 	}

@@ -652,5 +652,8 @@ func (r *Report) verdictNotes() []string {
 	if v.Why != "" {
 		list = append(list, v.Why)
 	}
+	if v.FailOnMetric == 0 && !v.Failed && r.worseMetrics() > 0 {
+		list = append(list, "metrics that are worse do not fail: --fail-on-metric 5% makes them")
+	}
 	return list
 }

@@ -258,6 +258,10 @@ func TestHeadline(t *testing.T) {
 	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse, 1 tested in part" {
 		t.Error(got)
 	}
+	r.Verdict.Judged, r.Verdict.HeadRuns = 1, [2]int{4, 4}
+	if got := r.Brief(0).String(); !strings.Contains(got, "note: metrics that are worse do not fail: --fail-on-metric 5% makes them\n") {
+		t.Error(got)
+	}
 	r.Verdict.NotHead = "5f3c0a112233445566"
 	if got := r.Headline(); !strings.HasPrefix(got, "no verdict on 5f3c0a1122, which has no runs; others: no finding in 1 benchmark") {
 		t.Error(got)

@@ -172,17 +172,22 @@ func (r *Report) summary(b *Benchmark) string {
 		parts = append(parts, change)
 	}
 	parts = append(parts, b.found())
-	if text := uncounted(b.Benchmark); text != "" {
-		parts = append(parts, text)
-	}
 	if d := b.detectable(); d != "" {
 		parts = append(parts, d)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// found returns how many findings of a benchmark are shown and not accepted; if none, how many are accepted.
+// found returns how many findings of a benchmark are shown and not accepted; if none, how many are accepted. It adds what
+// only samples per run show.
 func (b *Benchmark) found() string {
+	if text := uncounted(b.Benchmark); text != "" {
+		return b.findings() + "; " + text
+	}
+	return b.findings()
+}
+
+func (b *Benchmark) findings() string {
 	n, accepted := 0, 0
 	for i := range b.Findings {
 		switch f := &b.Findings[i]; {
