@@ -243,6 +243,12 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	}
 	if policy != nil {
 		doc.Verdict.NotHead = notHead
+		if elsewhere, err := r.measuredElsewhere(ctx, st, q); err != nil {
+			return nil, err
+		} else if doc.Verdict.NewHistory && elsewhere {
+			doc.Verdict.NewHistory = false
+			notes = append(notes, fmt.Sprintf("%s has runs of other machines than %s", r.Base, strings.Join(q.Machines, ", ")))
+		}
 	}
 	if followed != nil && policy == nil {
 		doc.Metrics = followed.metrics()
@@ -291,6 +297,16 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	}
 	return doc, locate(ctx, runs, doc)
+}
+
+// measuredElsewhere reports whether the base has runs of machines that are not selected: then its history is not new.
+func (r *ReportRequest) measuredElsewhere(ctx context.Context, st store.Reader, q store.Query) (bool, error) {
+	if r.Base == "" || len(q.Machines) == 0 {
+		return false, nil
+	}
+	q.Machines, q.Branches = nil, []string{r.Base}
+	list, err := st.Profiles(ctx, q)
+	return len(list) > 0, err
 }
 
 // follow returns the open changes with the evidence that the report shows; with a policy, what
