@@ -316,7 +316,7 @@ func (t *Table) aligned(o *Output) error {
 	}
 	width := t.width
 	for c := range t.Columns {
-		width[c] = max(width[c], utf8.RuneCountInString(t.Columns[c].Name))
+		width[c] = max(width[c], utf8.RuneCountInString(t.name(c)))
 		for _, r := range t.rows {
 			width[c] = max(width[c], utf8.RuneCountInString(t.indented(r, c)))
 		}
@@ -345,7 +345,7 @@ func (t *Table) aligned(o *Output) error {
 		return err
 	}
 	if !t.headed {
-		if err := line(func(c int) string { return t.Columns[c].Name }, func(int) Tint { return Plain }); err != nil {
+		if err := line(t.name, func(int) Tint { return Plain }); err != nil {
 			return err
 		}
 	}
@@ -357,16 +357,25 @@ func (t *Table) aligned(o *Output) error {
 	return nil
 }
 
-// Markdown writes text as it is shown, in a cell or a heading: no markup of it works.
+// name returns the name of a column, which may be a text of a profile: SQL makes columns of values.
+func (t *Table) name(c int) string { return words.Clean(t.Columns[c].Name) }
+
+var noMarkup = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;", "](", `]\(`, "@", "@&#8203;")
+
+// Markdown writes text as it is shown, in a cell or a heading: no element, link or mention of it works.
 func Markdown(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(words.Clean(s))
+	return noMarkup.Replace(words.Clean(s))
 }
 
 func (t *Table) markdown(w io.Writer) error {
 	var b strings.Builder
 	if !t.headed {
 		for _, c := range t.Columns {
-			b.WriteString("| " + strings.ReplaceAll(strings.TrimSpace(c.Name), "|", `\|`) + " ")
+			name := Markdown(strings.TrimSpace(c.Name))
+			if c.Markup != nil {
+				name = strings.ReplaceAll(strings.TrimSpace(c.Name), "|", `\|`)
+			}
+			b.WriteString("| " + name + " ")
 		}
 		b.WriteString("|\n")
 		for _, c := range t.Columns {
@@ -399,7 +408,7 @@ func (t *Table) tsv(w io.Writer) error {
 	var line []byte
 	if !t.headed {
 		for c := range t.Columns {
-			line = append(append(line, words.Clean(t.Columns[c].Name)...), '\t')
+			line = append(append(line, t.name(c)...), '\t')
 		}
 		line[len(line)-1] = '\n'
 	}

@@ -140,3 +140,20 @@ func TestSheetMemory(t *testing.T) {
 		t.Errorf("100,000 rows are written with %v allocations", n)
 	}
 }
+
+// TestHostileNames: names of columns and values, which SQL makes of each other, are text in every format.
+func TestHostileNames(t *testing.T) {
+	const name = "[l](x) @team <b>\x1b[31m\n::error::x|"
+	for format, want := range map[string]string{
+		"text": `[l](x) @team <b>\x1b[31m\n::error::x|`,
+		"tsv":  `[l](x) @team <b>\x1b[31m\n::error::x|`,
+		"md":   `| [l]\(x) @&#8203;team &lt;b&gt;\x1b[31m\n::error::x\| `,
+	} {
+		var b strings.Builder
+		table := Table{Columns: []Column{{Name: name}}}
+		table.Add(name)
+		if err := table.Write(&Output{W: &b, Format: format}); err != nil || strings.Count(b.String(), want) != 2 {
+			t.Errorf("%s: %q, %v", format, b.String(), err)
+		}
+	}
+}
