@@ -56,13 +56,20 @@ func (e *Env) WriteJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// EscapeLines cleans messages of several lines, which may be indented by tabs.
+// EscapeLines cleans messages of several lines, which may be indented by tabs. A line that a workflow
+// would take for a command, such as ::error::, belongs to the one before.
 func EscapeLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = strings.Join(words.CleanAll(strings.Split(lines[i], "\t")), "\t")
+	var b strings.Builder
+	for i, line := range strings.Split(s, "\n") {
+		switch {
+		case i > 0 && strings.HasPrefix(strings.TrimSpace(line), "::"):
+			b.WriteString(`\n`)
+		case i > 0:
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.Join(words.CleanAll(strings.Split(line, "\t")), "\t"))
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 // Terminal reports whether w is one.
