@@ -127,9 +127,9 @@ func (c *Change) markdown() string {
 	if c.Function != "" {
 		title = "<code>" + html.EscapeString(shorten(c.label())) + "</code>"
 	} else {
-		title = html.EscapeString(title)
+		title = inElement(title)
 	}
-	fmt.Fprintf(&b, "<details><summary>%s: %s, where and why</summary>\n\n", title, html.EscapeString(c.what()))
+	fmt.Fprintf(&b, "<details><summary>%s: %s, where and why</summary>\n\n", title, inElement(c.what()))
 	item := func(name, text string) { fmt.Fprintf(&b, "- %s: %s\n", name, text) }
 	if where := c.benchmarks(); len(where) > 1 {
 		var list []string
@@ -247,7 +247,7 @@ func (r *Report) benchmarkTable() string {
 // benchmarkMarkdown writes metric, candidates and contexts of a benchmark, folded.
 func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
+	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", inElement(r.name(b)))
 	for _, w := range b.remarks() {
 		t.WriteString("- " + escapeText(w) + "\n")
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"unicode/utf8"
 
@@ -72,6 +73,12 @@ func longest(s string, of rune) int {
 	return most
 }
 
+// inElement escapes a text in an element of HTML, where mentions work and Markdown does not.
+func inElement(s string) string { return strings.ReplaceAll(html.EscapeString(s), "@", noMention) }
+
+// noMention is an @ that mentions nobody: behind it is a space without width, also once entities are decoded.
+const noMention = "@&#8203;"
+
 // escapeText escapes all markup in a text.
 func escapeText(s string) string {
 	var b strings.Builder
@@ -87,7 +94,7 @@ func escapeText(s string) string {
 		case r == '&':
 			b.WriteString("&amp;")
 		case r == '@':
-			b.WriteString("@&#8203;") // a space without width prevents a mention, also once entities are decoded
+			b.WriteString(noMention)
 		default:
 			b.WriteRune(r)
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"math"
 	"slices"
 	"strings"
@@ -240,7 +239,7 @@ func (r *Report) metricsMarkdown() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>Metrics: %s</summary>\n", html.EscapeString(r.metricsSummary()))
+	fmt.Fprintf(&b, "<details><summary>Metrics: %s</summary>\n", inElement(r.metricsSummary()))
 	for _, t := range r.metricTables() {
 		t.Limit(mostRows)
 		t.Columns[0].Name = escapeText(t.Columns[0].Name)
