@@ -20,7 +20,8 @@ func TestSharedEntries(t *testing.T) {
 	}
 	many := func(text string) string { return strings.Repeat(text+",", n) + text }
 	list := func(key, value string) string {
-		return content(`{"attributeIndices":[`+many("1")+`]}`, `"`+key+`"`, `{"keyStrindex":1,"value":{"arrayValue":{"values":[`+many(value)+`]}}}`)
+		return content(`{"attributeIndices":[`+many("1")+`]}`, `"`+key+`"`,
+			`{"keyStrindex":1,"value":{"arrayValue":{"values":[`+many(value)+`]}}}`)
 	}
 	for name, c := range map[string]struct {
 		content string
