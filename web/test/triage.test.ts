@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BenchmarkOverview, Change, ReportDocument } from '../src/core/answers';
 import { groupsOf } from '../src/pages/Benchmarks';
 import { shortName, splitName } from '../src/core/metric';
+import shortNames from './testdata/short.json';
 import { everyBranch, scoped } from '../src/core/scope';
 import { Http, setSource } from '../src/core/source';
 import { look, unseen } from '../src/core/looked';
@@ -128,12 +129,10 @@ describe('a change of several benchmarks', () => {
 });
 
 describe('names in a table', () => {
-  it('lose their package, but not the class of a constructor', () => {
-    expect(shortName('shop.json.ParseCatalog$Checks.checkSku')).toBe('ParseCatalog$Checks.checkSku');
-    expect(shortName('java.util.regex.Pattern.<init>')).toBe('Pattern.<init>');
-    expect(shortName('encoding/json.(*decodeState).object')).toBe('json.(*decodeState).object');
-    expect(shortName('github.com/acme/shop/pricing.matchRule')).toBe('pricing.matchRule');
-    expect(shortName('main.parseMoney')).toBe('main.parseMoney');
+  it('are those of Go', () => {
+    for (const [name, short] of Object.entries(shortNames)) expect(shortName(name)).toBe(short);
+  });
+  it('keep the class of a constructor', () => {
     expect(splitName('java.util.HashMap.<init>')).toEqual(['java.util.', 'HashMap.<init>']);
   });
 });

@@ -90,11 +90,9 @@ export function splitName(name: string, kind?: string): [pkg: string, symbol: st
   return [name.slice(0, end), name.slice(end)];
 }
 
-/** The name without folders, and of Java's without the package: "ParseCatalog$Checks.checkSku". */
+/** The name without the folders or packages that hold it, as words.ShortName of Go writes it: "ParseCatalog$Checks.checkSku". */
 export function shortName(name: string): string {
-  const [pkg, symbol] = splitName(name);
-  const rest = pkg.slice(pkg.lastIndexOf('/') + 1);
-  if (symbol.endsWith('init>')) return symbol;
-  if (pkg.includes('/') || symbol.startsWith('(')) return rest + symbol;
-  return rest.slice(rest.slice(0, -1).lastIndexOf('.') + 1) + symbol;
+  const [file, open] = [name.indexOf(' ('), name.search(/[[(]/)];
+  const folders = name.lastIndexOf('/', (file > 0 ? file : open > 0 && name[open - 1] !== '.' ? open : name.length) - 1);
+  return folders >= 0 ? name.slice(folders + 1) : name.replace(/^(?:[^.(<[: ]*\.)*?(?=[A-Z][^.(<[: ]*\.)/, '');
 }
