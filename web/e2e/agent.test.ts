@@ -39,7 +39,7 @@ describe.skipIf(missing || !page)('a real agent', () => {
         )
         .toBe(true);
     await grows(async () => (await number('Requests')) > 0);
-    const tree = w.page.getByRole('treegrid', { name: 'Merged tree' });
+    const tree = w.page.getByRole('grid', { name: 'functions' });
     await tree.getByText(shop.slow).first().waitFor({ timeout: 60_000 });
     const [requests, dumps] = [await number('Requests'), await number('Dumps received')];
     expect(dumps).toBeGreaterThan(0);

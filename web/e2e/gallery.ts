@@ -107,6 +107,27 @@ export const pages: Record<string, string> = {
   unknown: '/nosuch',
 };
 
+/** A server with a task of a real agent, some of whose requests were sampled. */
+async function traced(world: World): Promise<string> {
+  const { http, grpc } = await world.serve('--store', 'traces.duckdb');
+  const agent = { SW_AGENT_INSTANCE_NAME: 'shop-1', SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL: '1', SW_AGENT_COLLECTOR_BACKEND_SERVICES: grpc };
+  const shop = await world.start(world.shop(), ['-listen', '127.0.0.1:0'], /http\S+\n/, agent);
+  const request = () => fetch(`${shop.text.trim()}/checkout`);
+  const rows = async (path: string, n: number) => {
+    for (let tries = 0; tries < 60; tries++, await new Promise(done => setTimeout(done, 500)))
+      if (((await (await fetch(`${http}/api/v1/${path}`)).json()) as { rows?: unknown[] }).rows?.length! >= n) return;
+    throw new Error(`${path}: fewer than ${n} rows`);
+  };
+  await request();
+  await rows('endpoints?service=shop', 1);
+  const task = { service: 'shop', endpoint: 'GET:/checkout', duration: 60_000, period: 10, minDuration: 0, maxSegments: 5 };
+  await fetch(`${http}/api/v1/tasks`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(task) });
+  await rows('tasks/last/logs', 1);
+  for (let k = 0; k < 3; k++) await request();
+  await rows('tasks/last/segments', 3);
+  return http;
+}
+
 /** The servers of what is rare, by what they hold. */
 export async function rareServers(world: World): Promise<Record<string, string>> {
   const now = Math.floor(Date.now() / 1000);
@@ -121,6 +142,8 @@ export async function rareServers(world: World): Promise<Record<string, string>>
       writeFileSync(join(dir, `bench-${String(n).padStart(4, '0')}.folded`), `main.main;shop.Price ${300 + (n % 50 === 7 && r > 'r2' ? 300 : n % 9)}\nmain.main;shop.Load;regexp.Compile ${200 + (n % 7)}\n`);
     world.dendro('import', '--store', 'many.duckdb', '--operations', '1000', '--layout', '{group}/{benchmark}.{ext}', '--run', r, '--branch', 'main', '--date', `2026-10-1${r[1]}T00:00:00Z`, r);
   }
+  world.dendro('report', '--store', 'long.duckdb', '--write', 'report.html');
+  world.dendro('tree', '--store', 'long.duckdb', '--last', '1', '-o', 'tree.html');
   const serve = async (...args: string[]) => (await world.serve(...args)).http;
   const services = await serve('--continuous', '--store', 'services.duckdb');
   for (let hours = 30; hours > 0; hours--) await push(services, `run-${String(1 + (hours % 16)).padStart(3, '0')}`, '1.2.3', now - hours * 3600);
@@ -130,6 +153,8 @@ export async function rareServers(world: World): Promise<Record<string, string>>
     many: await serve('--store', 'many.duckdb'),
     services,
     empty: await serve('--store', 'empty.duckdb'),
+    traced: await traced(world),
+    files: `file://${world.dir}`,
     token: await serve('--store', 'token.duckdb', '--http-token', 'full-0123456789ab', '--read-token', 'read-0123456789ab'),
   };
 }
@@ -170,7 +195,13 @@ export const rare: Record<string, Rare> = {
   'long-graph': { of: 'long', at: '/profile?group=odd&benchmark=long&last=1', after: w => w.page.locator('.side .tr').nth(1).click() },
   'long-functions': { of: 'long', at: '/profile?group=odd&benchmark=long&last=1&view=functions' },
   'long-bottlenecks': { of: 'long', at: '/bottlenecks' },
-  'evidence': { at: '/', after: async w => (await w.page.locator('.triage .tr').first().click(), await w.page.getByRole('complementary', { name: 'Evidence' }).waitFor()) },
+  report: { of: 'files', at: '/report.html' },
+  'report-graph': { of: 'files', at: '/tree.html' },
+  'traced-services': { of: 'traced', at: '/services' },
+  'traced-tasks': { of: 'traced', at: '/tasks' },
+  task: { of: 'traced', at: '/task?task=last', after: w => w.page.locator('.framed .side .tr').nth(2).click() },
+  'task-request': { of: 'traced', at: '/task?task=last', after: async w => (await w.page.getByRole('button', { name: 'GET:/checkout' }).last().click(), await w.page.getByRole('img', { name: /Stack chart of/ }).waitFor()) },
+  evidence: { at: '/', after: async w => (await w.page.locator('.triage .tr').first().click(), await w.page.getByRole('complementary', { name: 'Evidence' }).waitFor()) },
   'evidence-java': { at: '/?group=jvm17-json', after: async w => (await w.page.locator('.triage .tr').first().click(), await w.page.getByRole('complementary', { name: 'Evidence' }).waitFor()) },
   lines: { at: `/profile?group=recordings&benchmark=firefox`, after: async w => (await w.page.keyboard.press('l'), await w.page.locator('.sidebar.of-lines').waitFor()) },
   'history-lines': { at: `/function?${demo}&function=regexp.MustCompile&type=cpu&lines=true`, after: w => w.page.locator('details', { hasText: 'Lines' }).last().scrollIntoViewIfNeeded() },

@@ -400,7 +400,7 @@ describe.skipIf(missing)('tasks', () => {
     await w.page.getByText('received the task').waitFor({ timeout: 20_000 });
     request();
     await w.page.getByRole('heading', { name: 'Where the requests spent their time' }).waitFor({ timeout: 20_000 });
-    const tree = w.page.getByRole('treegrid', { name: 'Merged tree' });
+    const tree = w.page.getByRole('grid', { name: 'functions' });
     await tree.getByText('computeTax').first().waitFor({ timeout: 20_000 });
     expect(await w.barriers()).toEqual([]);
     const top = async (name: string) => (await w.page.getByRole('heading', { name }).boundingBox())!.y;

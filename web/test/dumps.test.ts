@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boxesOf, ownRows, sharedFrames } from '../src/core/dumps';
+import { boxesOf, merged, sharedFrames } from '../src/core/dumps';
 
 const dump = (sequence: number, time: number, stack: string) => ({ segment: 's', task: 't', sequence, time, stack: stack.split(';') });
 
@@ -37,10 +37,23 @@ test('frames that all dumps share', () => {
 });
 
 test('fault 11: own code comes first, with what it calls itself; frames of frameworks are folded', () => {
-  const rows = ['0 run', '1 doRun', '2 invoke', '3 Cart.total own', '4 HashMap.get', '5 hash', '4 intercept', '5 Tax.rate own', '1 idle'].map(text => {
-    const [depth, name, own] = text.split(' ');
-    return { depth: Number(depth), name, own: own === 'own' };
+  const rows = ['0 run 90', '1 doRun 80', '2 invoke 70', '3 Cart.total 60 own', '4 HashMap.get 20', '5 hash 20', '4 intercept 30', '5 Tax.rate 25 own', '1 idle 10'].map(text => {
+    const [depth, name, total, own] = text.split(' ');
+    return { depth: Number(depth), function: name!, own: own === 'own', total: Number(total), self: 0, count: 1 };
   });
-  expect(ownRows(rows).map(r => `${r.depth} ${r.row.name} ${r.index}`)).toEqual(['0 Cart.total 3', '1 HashMap.get 4', '1 intercept 6', '2 Tax.rate 7']);
-  expect(ownRows(rows.map(r => ({ ...r, own: false })))).toHaveLength(rows.length);
+  const shown = (of: ReturnType<typeof merged>) => Array.from({ length: of.tree.table.n }, (_, i) => `${of.tree.table.depth[i]} ${of.tree.table.functions[of.tree.table.fn[i]!]!.name} ${of.tree.self[0]![i]}/${of.tree.total[0]![i]}`);
+  const own = merged({ rows, rootTotal: 90 });
+  expect(shown(own)).toEqual(['0 frameworks and runtime 30/90', '1 Cart.total 10/60', '2 HashMap.get 20/20', '2 intercept 5/30', '3 Tax.rate 25/25']);
+  expect(own.folded).toBe(5);
+  const select = (of: typeof own, ...path: string[]) => {
+    const list = path.map(name => of.tree.table.functions.findIndex(f => f.name === name));
+    return of.rowsOf({ fn: list.at(-1)!, path: list.length > 1 ? list : null, inverted: null });
+  };
+  expect(select(own, 'frameworks and runtime', 'Cart.total', 'HashMap.get')).toEqual([4, 5]); // with what is folded into it
+  expect(select(own, 'Tax.rate')).toEqual([7]);
+  const all = merged({ rows, rootTotal: 90 }, true);
+  expect([all.tree.table.n, all.folded, all.tree.total[0]![0]]).toEqual([9, 0, 90]);
+  expect(select(all, 'run', 'idle')).toEqual([8]);
+  const single = merged({ rows: [{ depth: 0, function: 'main', total: 0, self: 0, count: 2 }], rootTotal: 0 }); // no dump follows another
+  expect([single.tree.unit, ...shown(single)]).toEqual(['dumps', '0 main 2/2']);
 });

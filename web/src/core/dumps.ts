@@ -1,5 +1,9 @@
 // Dumps of a thread as boxes over time: the same frame in a row of dumps is one box.
-import type { Snapshot } from './answers';
+import type { Analysis, Snapshot } from './answers';
+import { gather, readFunction, type Tree } from './profile';
+import type { Selection } from './selection';
+import { atOnce } from './steps';
+import { type Func, gone, none, type Rows } from './table';
 
 export interface DumpBox {
   depth: number;
@@ -53,19 +57,52 @@ export function sharedFrames(dumps: readonly Snapshot[]): number {
   return n;
 }
 
+/** Dumps that are merged: their tree, how many frames of frameworks it folds, and the rows of the analysis behind a selection. */
+export interface MergedDumps {
+  tree: Tree;
+  folded: number;
+  rowsOf: (s: Selection) => number[];
+}
+
 /**
- * The rows of a tree, depth first, that show the user's own code: it, and what it calls itself.
- * Frames of frameworks around it are folded; their callees move up. All, if no code is own.
+ * Merges dumps for the graph: of an analysis that knows the user's own code it, and what it calls itself. Frames of frameworks
+ * around it are folded: their callees move up, and their own time counts for what called them. Values are times, or dumps
+ * where none follows another.
  */
-export function ownRows<R extends { depth: number; own?: boolean }>(rows: readonly R[]): { row: R; index: number; depth: number }[] {
-  const all = !rows.some(r => r.own);
-  const open: { depth: number; shown: boolean; own: boolean }[] = [];
-  const out: { row: R; index: number; depth: number }[] = [];
-  rows.forEach((row, index) => {
-    while (open.length > 0 && open[open.length - 1]!.depth >= row.depth) open.pop();
-    const shown = all || !!row.own || !!open[open.length - 1]?.own;
-    if (shown) out.push({ row, index, depth: open.filter(o => o.shown).length });
-    open.push({ depth: row.depth, shown, own: !!row.own });
+export function merged(a: Pick<Analysis, 'rows' | 'rootTotal'>, all = false): MergedDumps {
+  const fold = !all && a.rows.some(r => r.own);
+  const [first, timed] = [fold ? 1 : 0, a.rootTotal > 0];
+  const functions: Func[] = [];
+  const numbers = new Map<string, number>();
+  const number = (name: string, own = false, runtime = false) => {
+    if (!numbers.has(name)) numbers.set(name, functions.push(readFunction({ function: name, own, runtime, file: '', module: '', language: '', kind: '' })) - 1);
+    return numbers.get(name)!;
+  };
+  const n = a.rows.length + first;
+  const [parent, fn, to] = [new Int32Array(n), new Int32Array(n), new Int32Array(n)];
+  const self = new Float64Array(n);
+  const keys = fold ? [String(number('frameworks and runtime', false, true))] : [];
+  parent[0] = none;
+  const open: { row: number; own: boolean }[] = []; // of each depth, the row that shows the last frame
+  a.rows.forEach((r, k) => {
+    const i = k + first;
+    const caller = open[r.depth - 1];
+    const above = caller?.row ?? first - 1;
+    const shown = !fold || !!r.own || !!caller?.own;
+    fn[i] = number(r.function, r.own);
+    parent[i] = shown ? above : gone;
+    to[i] = shown ? i : above;
+    keys[i] = shown ? [...(above === none ? [] : [keys[above]]), fn[i]].join('.') : keys[above]!;
+    open[r.depth] = { row: to[i]!, own: !!r.own };
+    open.length = r.depth + 1;
+    const value = timed ? r.total : r.count;
+    self[to[i]!]! += value;
+    if (above !== none && r.depth > 0) self[above]! -= value;
   });
-  return out;
+  const rows: Rows = { parent, fn, category: null, functions, categories: [] };
+  return {
+    tree: atOnce(gather(rows, [self], null, timed ? 'milliseconds' : 'dumps', [0, 0])),
+    folded: fold ? a.rows.filter((_, k) => to[k + 1] !== k + 1).length : 0,
+    rowsOf: s => a.rows.flatMap((_, k) => ((s.path ? keys[k + first] === s.path.join('.') : fn[to[k + first]!] === s.fn) ? [k] : [])),
+  };
 }

@@ -75,14 +75,17 @@ export function relative(base: number, now: number, noise = 0): string {
   return signed(change, x => percent(x, noise / Math.abs(base)));
 }
 
-/** "2026-11-22 07:00", in UTC. */
-export function instant(date: string): string {
-  const d = new Date(date);
-  return Number.isNaN(d.getTime()) || d.getTime() <= 0 ? '' : d.toISOString().slice(0, 16).replace('T', ' ');
+/** "2026-11-22 07:00", in UTC; of a date or of milliseconds since 1970; empty without one. */
+export function instant(date: string | number | undefined): string {
+  const d = new Date(date ?? 0);
+  return d.getTime() > 0 ? d.toISOString().slice(0, 16).replace('T', ' ') : '';
 }
 
 /** The first ten characters of a commit. */
 export const commit = (hash: string): string => hash.slice(0, 10);
+
+/** What a count of samples is of: cpu, not cpu-samples. */
+export const counting = (type: string, unit: string): string => (unit === 'count' ? type.replace('-samples', '') : type);
 
 /** "1 run", "2 runs". */
 export const counted = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? '' : 's'}`;

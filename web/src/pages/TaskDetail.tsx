@@ -2,24 +2,25 @@
 // sampled requests with their spans and dumps, and the merged tree.
 import { useMemo, useState } from 'preact/hooks';
 import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, TaskLogLine, TaskSegment } from '../core/answers';
-import { boxesOf, ownRows, sharedFrames } from '../core/dumps';
+import { boxesOf, merged, sharedFrames } from '../core/dumps';
 import { count, counted, instant, percent, visible } from '../core/format';
 import { ago, millis, splitName } from '../core/metric';
-import { hash } from '../core/selection';
+import { hash, parseSelection } from '../core/selection';
 import { mayChange } from '../core/session';
 import { type Params, source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { Axis } from '../ui/Axis';
 import { Box } from '../ui/Box';
-import { Fn } from '../ui/Fn';
+import { ToServices } from '../ui/Crumbs';
 import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { usePolled } from '../ui/Poll';
-import { type Column, Node, Table } from '../ui/Table';
 import { showTip } from '../ui/Tip';
+import { Workspace } from '../view/Workspace';
 import { State } from './Tasks';
 import { Notes, Plain } from '../ui/Plain';
 import '../pages.css';
+import './services.css';
 import './tasks.css';
 
 export default function TaskDetail() {
@@ -35,10 +36,11 @@ export default function TaskDetail() {
   return (
     <Page
       title={t ? visible(t.endpoint ?? t.id) : 'Task'}
+      crumbs={<ToServices />}
       sub={
         t && (
           <>
-            <State t={t} /> {visible(t.service)}, {millis(t.duration)} from {instant(new Date(t.start).toISOString())}
+            <State t={t} /> {visible(t.service)}, {millis(t.duration)} from {instant(t.start)}
             {t.period ? `, a dump every ${millis(t.period)}` : ''}
             {t.minDuration ? `, requests slower than ${millis(t.minDuration)}` : ''}
           </>
@@ -55,8 +57,7 @@ export default function TaskDetail() {
             {(logs.value?.rows ?? []).length > 0 && <Instances lines={logs.value!.rows!} coverage={task.coverage?.segments ?? []} />}
             {task.kind !== 'trace' && (
               <p>
-                Its profiles are runs of the store:{' '}
-                <a href={href('profile', { group: task.service })}>profiles of {visible(task.service)}</a>
+                <a href={href('profile', { group: task.service, run: task.id })}>The profiles that it stored</a>, as a run of the store.
               </p>
             )}
           </>
@@ -108,7 +109,7 @@ function Progress({ t }: { t: TaskDescription }) {
         <b class="big">
           {t.state === 'running'
             ? millis(Math.max(0, Math.round((t.end - Date.now()) / 1000) * 1000))
-            : instant(new Date(t.state === 'planned' ? t.start : t.end).toISOString())}
+            : instant(t.state === 'planned' ? t.start : t.end)}
         </b>
         {t.state === 'running' && (
           <>
@@ -260,7 +261,7 @@ function Segments({ list, chosen, of }: { list: TaskSegment[]; chosen: string; o
             ),
           },
           { title: 'Instance', class: tight, cell: ({ s }) => visible(s.instance ?? '') },
-          { title: 'Start', class: tight, cell: ({ s }) => (s.start ? new Date(s.start).toISOString().slice(11, 23) : 'not arrived yet') },
+          { title: 'Start', class: tight, cell: ({ s }) => (s.start ? clock(s.start) : 'not arrived yet') },
           { title: 'Latency', numeric: true, class: tight, cell: ({ s }) => s.latency && millis(s.latency) },
           {
             title: <span class="hidden">Latency as a bar</span>,
@@ -409,12 +410,11 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
   const own = place.value.params.get('own') === 'true';
   const params = segment ? { task: task.id, segment, span, own } : { task: task.id };
   const answer = usePolled<Analysis>('analysis', params, interval);
+  const title = span ? 'Where this span spent its time' : segment ? 'Where this request spent its time' : 'Where the requests spent their time';
   return (
     <section class="findings">
       <div class="head">
-        <h2>
-          {span ? 'Where this span spent its time' : segment ? 'Where this request spent its time' : 'Where the requests spent their time'}
-        </h2>
+        <h2>{title}</h2>
         {span && (
           <Box name="own" push>
             without its child spans
@@ -424,13 +424,9 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
       <Await of={answer} what="the tree">
         {a => (
           <>
-            <p class="dim">
-              {`${counted(a.snapshots, 'dump')} of ${counted(a.segments, 'segment')}, ${millis(a.rootTotal)} between them`}
-              {a.snapshots < (a as { found?: number }).found! &&
-                `; ${(a as { found?: number }).found! - a.snapshots} more were not analysed`}
-            </p>
+            <p class="dim">{`${counted(a.snapshots, 'dump')} of ${counted(a.segments, 'segment')}, ${millis(a.rootTotal)} between them`}</p>
             <Notes of={a.notes} />
-            <DumpTree a={a} params={params} />
+            <Tree a={a} params={params} title={title} />
           </>
         )}
       </Await>
@@ -438,67 +434,12 @@ function Merged({ task, segment, interval }: { task: TaskDescription; segment: s
   );
 }
 
-function DumpTree({ a, params }: { a: Analysis; params: Params }) {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const [selected, select] = useState(-1);
-  const every = place.value.params.get('frames') === 'all';
-  const rows = useMemo(() => {
-    const path: string[] = [];
-    const list = every ? a.rows.map((row, index) => ({ row, index, depth: row.depth })) : ownRows(a.rows);
-    return list.map(({ row, index, depth }, k) => {
-      path.length = depth;
-      path.push(row.function);
-      return { ...row, depth, i: index, key: path.join('\n'), leaf: (list[k + 1]?.depth ?? 0) <= depth };
-    });
-  }, [a, every]);
-  const folded = a.rows.length - rows.length;
-  const shown = useMemo(() => {
-    const out: typeof rows = [];
-    let hidden = Number.POSITIVE_INFINITY;
-    for (const r of rows) {
-      if (r.depth > hidden) continue;
-      hidden = closed.has(r.key) ? r.depth : Number.POSITIVE_INFINITY;
-      out.push(r);
-    }
-    return out;
-  }, [rows, closed]);
-  const expanded = (i: number) => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key));
-  const toggle = (row: number, open: boolean): boolean => {
-    const r = shown[row]!;
-    if (r.leaf || closed.has(r.key) !== open) return false;
-    const next = new Set(closed);
-    if (open) next.delete(r.key);
-    else next.add(r.key);
-    setClosed(next);
-    return true;
-  };
-  const columns: Column[] = [
-    {
-      id: 'function',
-      title: 'Function',
-      cell: i => {
-        const r = shown[i]!;
-        return (
-          <Node depth={r.depth} open={expanded(i)} toggle={() => toggle(i, closed.has(r.key))}>
-            <span class={r.own ? 'own' : ''} title={r.own ? 'your own code' : 'library, framework or runtime'}>
-              <Fn name={r.function} />
-            </span>
-          </Node>
-        );
-      },
-    },
-    {
-      id: 'total',
-      title: 'Total',
-      hint: 'time between dumps in the function and below',
-      width: 90,
-      numeric: true,
-      cell: i => millis(shown[i]!.total),
-    },
-    { id: 'share', title: '%', width: 70, numeric: true, cell: i => (a.rootTotal ? percent(shown[i]!.total / a.rootTotal) : '') },
-    { id: 'self', title: 'Self', width: 90, numeric: true, cell: i => (shown[i]!.self ? millis(shown[i]!.self) : '') },
-    { id: 'count', title: 'Dumps', width: 70, numeric: true, cell: i => count(shown[i]!.count) },
-  ];
+/** The dumps in the graph that profiles have, and those of what is selected in it. */
+function Tree({ a, params, title }: { a: Analysis; params: Params; title: string }) {
+  const address = place.value.params;
+  const every = address.get('frames') === 'all';
+  const { tree, folded, rowsOf } = useMemo(() => merged(a, every), [a, every]);
+  const selected = parseSelection(tree.table.functions, address.get('sel'));
   return (
     <>
       {(folded > 0 || every) && (
@@ -506,41 +447,24 @@ function DumpTree({ a, params }: { a: Analysis; params: Params }) {
           {every ? 'frames of frameworks too' : `frames of frameworks too: ${count(folded)} folded`}
         </Box>
       )}
-      <Table
-        fitted
-        label="Merged tree"
-        rows={shown.length}
-        columns={columns}
-        rowKey={i => shown[i]!.key}
-        selected={selected}
-        onSelect={select}
-        onOpen={i => toggle(i, closed.has(shown[i]!.key))}
-        tree={{
-          depth: i => shown[i]!.depth,
-          expanded,
-          toggle,
-          parent: i => {
-            let p = i - 1;
-            while (p >= 0 && shown[p]!.depth >= shown[i]!.depth) p--;
-            return Math.max(0, p);
-          },
-        }}
-      />
-      {shown[selected] && <Dumps key={a.snapshots} params={params} row={shown[selected]!.i} name={shown[selected]!.function} />}
+      <section class="framed" aria-label="Graph">
+        <Workspace tree={tree} skip={0} title={title} downloads={[]} />
+      </section>
+      {selected && <Dumps key={a.snapshots} params={params} rows={rowsOf(selected)} name={tree.table.functions[selected.fn]!.name} />}
     </>
   );
 }
 
 const mostDumps = 100;
 
-/** The dumps of a row, with their times; each leads to its request. */
-function Dumps({ params, row, name }: { params: Params; row: number; name: string }) {
+/** The dumps of rows, with their times; each leads to its request. */
+function Dumps({ params, rows, name }: { params: Params; rows: readonly number[]; name: string }) {
   const answer = useAnswer<Analysis>('analysis', { ...params, dumps: true });
   return (
     <section class="card" aria-label="Dumps">
       <Await of={answer} what="the dumps">
         {a => {
-          const list = a.rows[row]?.function === name ? (a.rows[row]!.dumps ?? []).map(i => a.dumps![i]!) : [];
+          const list = [...new Set(rows.flatMap(r => a.rows[r]?.dumps ?? []))].map(i => a.dumps![i]!);
           return (
             <>
               <h3>

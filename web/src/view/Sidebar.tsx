@@ -26,10 +26,13 @@ interface Props {
   actions: { label: string; key: string; run: () => void; title: string }[];
 }
 
+/** Whether functions of what is shown have lines and a history: not in a report, and the dumps of a task have names only. */
+export const inStore = (): boolean => !source.value.offline && !place.value.params.has('task');
+
 /** The page of a function over time, of the runs or the service that is shown; empty: a file has one time only. */
 export function historyOf(name: string): string {
   const { params } = place.value;
-  if (source.value.offline || isOfFiles(params)) return '';
+  if (!inStore() || isOfFiles(params)) return '';
   if (isPushed(params)) return params.has('service') ? href('services', { service: params.get('service'), type: params.get('type'), function: name }) : '';
   return href('function', { ...carried(), function: name });
 }
@@ -69,7 +72,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
     );
   const state = t.isDiff && row ? verdict(t, row.total[0]!, row.total[1]!, row.outside) : '';
   const { params } = place.value;
-  const tab = source.value.offline ? null : params.get('tab');
+  const tab = inStore() ? params.get('tab') : null;
   const history = historyOf(f.name);
   return (
     <aside aria-label="Selection" class={`sidebar${tab ? ' of-lines' : ''}`}>
@@ -83,7 +86,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       {f.kind && <p class="dim">{[f.kind, f.language].filter(Boolean).join(' · ')}</p>}
       {f.baseName && <p>renamed: it was {visible(f.baseName)} in the base</p>}
       {state && <p class={state === 'within noise' ? 'dim' : state === 'slower' || state === 'new' ? 'more' : 'less'}>{state}</p>}
-      {!source.value.offline && (
+      {inStore() && (
         <nav class="tabs" aria-label="Details">
           {tabs.map(([name, label]) => (
             <button key={label} type="button" aria-pressed={tab === name} onClick={() => update({ tab: name })}>

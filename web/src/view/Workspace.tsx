@@ -24,7 +24,7 @@ import { labelFilters } from './activity';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
 import { Graph } from './Graph';
-import { historyOf, Sidebar } from './Sidebar';
+import { historyOf, inStore, Sidebar } from './Sidebar';
 import { Legend, Shown } from './Legend';
 import { Toolbar } from './Toolbar';
 import { TreeTable } from './TreeTable';
@@ -216,7 +216,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
     { keys: '0', help: 'show everything', run: () => update({ zoom: null, transform: null, q: null, kind: null }, true) },
     ...views.map((v, i) => ({ keys: String(i + 1), help: titles[v], run: () => show(v) })),
     { keys: 'i', help: 'bottom-up and back', run: () => show(view === 'inverted' ? 'tree' : 'inverted') },
-    ...(source.value.offline ? [] : [{ keys: 'l', help: 'lines of the selected function; without a selection, of the hottest', run: showSource }]),
+    ...(!inStore() ? [] : [{ keys: 'l', help: 'lines of the selected function; without a selection, of the hottest', run: showSource }]),
     { keys: 's', help: 'details of the selection', run: () => (details.value = !details.value) },
     ...transforms.map(x => ({ keys: x.key, help: x.help, run: x.run })),
     { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
@@ -483,7 +483,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
             ))}
       </nav>
       )}
-      {colouring === 'diff' ? view !== 'functions' && legend : (['icicle', 'flame', 'sandwich'].includes(view) || (view === 'stack-chart' && functionBucket[colouring])) && <Legend t={shown} colouring={colouring} />}
+      {colouring === 'diff' ? view !== 'functions' && legend : (['icicle', 'flame'].includes(view) || (view === 'sandwich' && fn !== none) || (view === 'stack-chart' && functionBucket[colouring])) && <Legend t={shown} colouring={colouring} />}
       </div>
       {tracksShown.value && tracks}
       {menu && fn !== none && (
@@ -498,7 +498,7 @@ function Views({ tree, shown, texts, kind, chart, markers, tracks, menus = [], l
             { label: 'Search for it', hint: '/', title: 'mark all boxes of this function', run: () => update({ q: functions[fn]!.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') }) },
             { label: 'Copy name', hint: 'c', run: () => copy(functions[fn]!.name, 'name') },
             ...(node !== none ? [{ label: 'Copy call path', hint: 'p', run: () => copy(pathNames(node, nodes), 'call path') }] : []),
-            ...(source.value.offline
+            ...(!inStore()
               ? []
               : [
                   ...(historyOf(functions[fn]!.name) ? [{ label: 'History of this function', title: 'its share and cost over time', href: historyOf(functions[fn]!.name) }] : []),
