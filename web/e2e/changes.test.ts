@@ -100,7 +100,7 @@ describe.skipIf(missing)('changes', () => {
     const address = w.page.url();
     const panel = w.page.locator('.panel', { hasText: 'shop.Price' });
     await panel.waitFor();
-    await panel.getByRole('link', { name: 'See what grew in the diff' }).click();
+    await panel.getByRole('link', { name: 'Diff', exact: true }).click();
     await w.page.waitForURL(/\/diff\?/);
     await w.page.goBack();
     await w.page.waitForURL(address);

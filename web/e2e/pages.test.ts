@@ -237,7 +237,7 @@ describe.skipIf(missing)('pages', () => {
         await candidates.getByRole('button', { name: 'Difference' }).click();
         expect(await candidates.locator('[aria-sort=descending]').innerText()).toBe('Difference');
         expect(await w.page.locator('details.traces').first().textContent()).toMatch(/Traces of.*(Child|Parent) traces \(\d+\)/s);
-        await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
+        await w.page.getByRole('link', { name: 'Diff', exact: true }).click();
         await w.settled();
         await w.page.getByText('matchRule').first().waitFor();
         expect(await w.page.locator('h1').innerText()).toMatch(/base 16 runs, run-001 … run-016\s*→\s*head\s*run-017, run-018/);

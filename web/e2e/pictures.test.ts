@@ -18,7 +18,7 @@ describe.skipIf(missing || !dir)('pictures', () => {
     await w.page.getByRole('link', { name: 'rule.go:35' }).waitFor(); // the evidence is read
     await w.page.screenshot({ path: join(dir!, 'web-home.png') });
     await w.page.setViewportSize({ width: 1280, height: 720 });
-    await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
+    await w.page.getByRole('link', { name: 'Diff', exact: true }).click();
     await w.settled();
     await w.page.waitForTimeout(300);
     await w.page.screenshot({ path: join(dir!, 'web-diff.png') });

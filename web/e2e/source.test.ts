@@ -55,9 +55,9 @@ describe.skipIf(missing)('source', () => {
     await w.page.locator('.panel .changed .added', { hasText: 'again()' }).waitFor();
     expect(await w.page.locator('.panel').innerText()).toMatch(/parse twice \(Ada\)/);
     expect(await w.barriers()).toEqual([]);
-    await w.page.getByRole('button', { name: 'Copy the command to reproduce it' }).click();
+    await w.page.getByRole('button', { name: 'Reproduce' }).click();
     expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^dendro bench --base [0-9a-f]{40} --head [0-9a-f]{40} --count 4 -- go test -bench '\^Parse' \.\/\.\.\.$/);
-    await w.page.getByRole('button', { name: 'Copy as an issue' }).click();
+    await w.page.getByRole('button', { name: 'Issue' }).click();
     expect(await w.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^# `app\/Parse`: \+[\d.]+% in `main\.slow[\s\S]*parse twice[\s\S]*dendro bench/);
     expect(w.faults).toEqual([]);
     await w.close();

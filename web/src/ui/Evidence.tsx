@@ -122,17 +122,18 @@ export function FindingEvidence({ c, b, light, row = c }: { c: Change; b: Judged
   const diff = diffLink(c);
   const name = c.headline?.function ?? c.function;
   const { offline } = source.value;
+  const command = reproduction(c, b ?? light);
   return (
     <div class="evidence">
       <div class="actions">
         {diff && (
-          <a class="button primary" href={diff}>
-            {name ? 'See what grew in the diff' : 'Compare the runs'}
+          <a class="button primary" href={diff} title="of the runs before and after, at what grew">
+            Diff
           </a>
         )}
         {name && !offline && (
-          <a class="button" href={pageOf(c, name)}>
-            History of this function
+          <a class="button" href={pageOf(c, name)} title="of this function">
+            History
           </a>
         )}
         {!offline && (
@@ -140,12 +141,19 @@ export function FindingEvidence({ c, b, light, row = c }: { c: Change; b: Judged
             {c.sides?.service ? 'Service' : 'Benchmark'}
           </a>
         )}
+        {command && (
+          <button type="button" title={`copy ${command}`} onClick={() => void copy(command, 'command')}>
+            Reproduce
+          </button>
+        )}
+        <button type="button" title="copy it as the text of an issue" onClick={() => void copy(issueText(c, command), 'text of an issue')}>
+          Issue
+        </button>
         {costs(c) && !offline && <Acknowledge c={row} />}
       </div>
       <Facts c={c} read={b !== undefined} />
       {(c.code?.lines.length ?? 0) > 0 && <Lines of={c.code!.lines} />}
       {!!c.code?.moreLines && <p class="dim">{counted(c.code.moreLines, 'more changed line')}</p>}
-      <Next c={c} b={b ?? light} />
       {c.path && c.path.length > 0 && <PathOf c={c} />}
       {candidate && b && <LevelPlot candidate={candidate} b={b} />}
       <Reasons title="Explained by" of={c.explained} />
@@ -171,7 +179,7 @@ export function Glance({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) 
           {visible(c.sides?.service ?? benchmarkName(c))}
           {diff && (
             <a class="button" href={diff}>
-              See what grew in the diff
+              Diff
             </a>
           )}
         </p>
@@ -322,7 +330,7 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     `${signed(c.delta.samples, number)} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${Math.abs(c.delta.base - 1) < 1e-9 ? 'nearly all' : percent(c.delta.base)} then`,
   ]);
   const whole = wholeText(c.change);
-  if (whole) rows.push(['whole program', whole]);
+  if (whole) rows.push(['program', whole]);
   if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn name={c.caller} />]);
   rows.push([
     'since',
@@ -332,7 +340,7 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
     </>,
   ]);
   if (c.file) {
-    const text = `${visible(c.file)}${c.line && read ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`;
+    const text = `${visible(c.file)}${c.line && read ? `:${c.line}${c.line === c.headline?.call ? '' : ' (declaration)'}` : ''}${c.at && c.at !== c.function && c.at !== c.headline?.function ? `, ${visible(shortName(c.at))}` : ''}`;
     rows.push([
       'code',
       isWeb(c.link) || source.value.offline ? (
@@ -373,23 +381,6 @@ export function Facts({ c, read }: { c: Change; read: boolean }) {
       ),
     ]);
   return <Terms of={rows} />;
-}
-
-/** What to do with a finding: reproduce it, and tell others. */
-function Next({ c, b }: { c: Change; b: JudgedBenchmark | undefined }) {
-  const command = reproduction(c, b);
-  return (
-    <div class="actions">
-      {command && (
-        <button type="button" title={command} onClick={() => void copy(command, 'command')}>
-          Copy the command to reproduce it
-        </button>
-      )}
-      <button type="button" onClick={() => void copy(issueText(c, command), 'text of an issue')}>
-        Copy as an issue
-      </button>
-    </div>
-  );
 }
 
 /** The command that measures the last good and the first bad commit in turns; empty if they are unknown. */
