@@ -313,7 +313,7 @@ describe.skipIf(missing)('workbench', () => {
     await w.open(`${base}/bottlenecks?group=java&type=cpu-samples`);
     expect(await w.page.locator('.sub').first().innerText()).not.toMatch(/branch$/);
     const rows = w.page.getByRole('grid', { name: 'Where the time goes' }).locator('.tr');
-    expect(await rows.first().innerText()).toContain('com.acme.Shop.list');
+    expect(await rows.first().innerText()).toContain('Shop.list');
     expect(await rows.filter({ hasText: 'clone3' }).locator('div').first().getAttribute('class')).toContain('dim');
     await w.page.locator('.evidence .name a').first().click(); // a call path
     await w.settled();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ago, change, interval, metric, millis, otherBenchmarks, splitName } from '../src/core/metric';
-import { number, visible } from '../src/core/format';
+import { counting, instant, number, visible } from '../src/core/format';
 import packages from './testdata/packages.json';
 
 test('metrics read as package words of Go writes them', () => {
@@ -44,4 +44,10 @@ test('names alone: closures of Go belong to their function, constructors have th
 test('fault 15: what joins emoji stays, all else without a glyph is replaced', () => {
   for (const name of ['👩‍💻.work', '❤️‍🔥()', '👩🏽‍🚀']) expect(visible(name)).toBe(name);
   for (const name of ['a\u200Db', '\u200D👩', '👩\u200D', 'a\u202Eb']) expect(visible(name)).toMatch(/\uFFFD/);
+});
+
+test('a count of samples is of cpu, and dates have one form', () => {
+  expect([counting('cpu-samples', 'count'), counting('cpu', 'nanoseconds'), counting('samples', 'count')]).toEqual(['cpu', 'cpu', 'samples']);
+  const at = Date.UTC(2026, 10, 22, 7, 0, 30);
+  expect([instant(at), instant(new Date(at).toISOString()), instant(0), instant(undefined), instant('never')]).toEqual(['2026-11-22 07:00', '2026-11-22 07:00', '', '', '']);
 });

@@ -149,6 +149,8 @@ describe('columns', () => {
     const width = (c: object) => sized([{ id: 'a', title: '', cell, ...c }], 2)[0]!;
     expect(width({ width: 300, text: (i: number) => texts[i]! }).width).toBe(78);
     expect(width({ width: 50, text: (i: number) => texts[i]! }).width).toBe(50);
+    const head = (sortable: boolean) => width({ title: 'Since', width: 290, sortable, text: () => '' }).width!;
+    expect(head(true)).toBeGreaterThan(head(false)); // an arrow says how it is sorted
     expect(templateOf(sized([{ id: 'a', title: '', cell, text: i => texts[i]! }, { id: 'b', title: '', width: 90, cell }], 2))).toBe('minmax(160px, 160px) 90px minmax(0, 1fr)');
     expect(templateOf([{ id: 'a', title: '', cell }])).toBe('minmax(160px, 1fr)');
   });

@@ -149,6 +149,7 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
   const type = preferred(types);
   const at = { group: s.group, benchmark: s.benchmark, type };
   const open = opening(at, s.runs);
+  const several = s.runs.length > 1;
   return (
     <section class="findings">
       {!alone && (
@@ -163,12 +164,12 @@ function One({ s, alone }: { s: HistorySeries; alone: boolean }) {
           </span>
         </p>
       )}
-      <div class={alone ? 'columns' : ''}>
-        <div class="findings">
+      <div class={alone && several ? 'columns' : ''}>
+        {several && (
           <div class="card">
             <HistoryPlot s={s} onChoose={open} height={alone && innerWidth > 1300 ? Math.max(260, Math.min(440, 24 * s.runs.length)) : 260} />
           </div>
-        </div>
+        )}
         {alone && (
           <div class="findings">
             <Runs s={s} type={type} open={i => open(i, i)} />
@@ -211,7 +212,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
       text: i => rows[i]!.run,
       cell: i => <a href={href('profile', { group: s.group, benchmark: s.benchmark, type, run: rows[i]!.run })}>{visible(rows[i]!.run)}</a>,
     },
-    { id: 'date', title: 'Date', width: 140, optional: 1, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
+    { id: 'date', title: 'Date (UTC)', width: 140, optional: 1, cell: i => instant(rows[i]!.date) },
     { id: 'commit', title: 'Commit', width: 110, optional: 2, cell: i => <Commit of={rows[i]!} /> },
   ];
   const value = (i: number) => (rows[i]!.value === null ? '' : metric(rows[i]!.value!, s.unit));
@@ -261,7 +262,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
         fitted
         label="Runs"
         rows={rows.length}
-        columns={s.metric ? [...columns, ...values] : columns}
+        columns={[...columns, ...(s.metric ? values : [])].filter(c => rows.length > 1 || (c.id !== 'compare' && c.id !== 'mean'))}
         rowKey={i => rows[i]!.run}
         selected={selected}
         onSelect={select}

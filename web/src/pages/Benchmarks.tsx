@@ -65,9 +65,11 @@ function Listed({ scope, params }: InScope) {
       actions={
         <>
           <Pickers scope={scope} show={['branch', 'machine']} />
-          <a class="button" href={href('bottlenecks', { ...carried(), group })} title="functions by their share of the time">
-            Where the time goes
-          </a>
+          {known.value?.benchmarks.length !== 0 && (
+            <a class="button" href={href('bottlenecks', { ...carried(), group })} title="functions by their share of the time">
+              Where the time goes
+            </a>
+          )}
         </>
       }
     >
@@ -141,7 +143,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
     { id: 'value', title: 'Newest value', width: 120, numeric: true, cell: i => rows[i]!.metric && metric(rows[i]!.metric!.last, rows[i]!.metric!.unit) },
     { id: 'state', title: 'State', text: state, sortable: true, optional: 1, class: i => tone(rows[i]!.outcome), cell: i => <span title={state(i)}>{state(i)}</span> },
     { id: 'run', title: 'Newest run', width: 260, optional: 5, text: i => rows[i]!.last.run, cell: i => visible(rows[i]!.last.run) },
-    { id: 'date', title: 'Date (UTC)', width: 140, sortable: true, optional: 2, cell: i => rows[i]!.last.date && instant(rows[i]!.last.date!) },
+    { id: 'date', title: 'Date (UTC)', width: 140, sortable: true, optional: 2, cell: i => instant(rows[i]!.last.date) },
     { id: 'commit', title: 'Commit', width: 110, optional: 4, cell: i => <Commit of={rows[i]!.last} /> },
     { id: 'runs', title: 'Runs', width: 70, numeric: true, sortable: true, optional: 6, cell: i => count(rows[i]!.runs) },
   ];
@@ -150,7 +152,7 @@ function Rows({ list, judged, run }: { list: readonly BenchmarkOverview[]; judge
       fitted
       label="benchmarks"
       rows={rows.length}
-      columns={columns}
+      columns={columns.filter(c => (!['spark', 'value'].includes(c.id) || rows.some(b => b.metric)) && (c.id !== 'commit' || rows.some(b => b.last.commit)))}
       rowKey={i => keys['name']!(rows[i]!)}
       sort={sort}
       onSort={onSort}

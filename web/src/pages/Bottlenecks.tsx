@@ -2,7 +2,7 @@
 // time, and beside them the call paths and the values in all runs of the selected one.
 import { useState } from 'preact/hooks';
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
-import { amount, counted, percent, visible } from '../core/format';
+import { amount, counted, counting, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
 import { carried } from '../core/scope';
 import { formatNames } from '../core/selection';
@@ -50,7 +50,7 @@ function Ranked({ scope, params }: InScope) {
     <Page
       title={title}
       crumbs={<Crumbs of={params} />}
-      sub={r && visible(`${counted(r.profiles, 'run')} of ${counted(r.benchmarks, 'benchmark')} · ${r.type.name} · ${about[r.rank]}`)}
+      sub={r && visible(`${counted(r.profiles, 'run')} of ${counted(r.benchmarks, 'benchmark')} · ${counting(r.type.name, r.type.unit)} · ${about[r.rank]}`)}
       actions={
         !offline && (
           <>
@@ -118,7 +118,7 @@ function Functions({ r }: { r: Ranking }) {
   const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
   const perOperation = (i: number) => (of(i)?.cost ? metric(of(i)!.cost!, of(i)!.costUnit!) : '');
   const columns: Column[] = [
-    { id: 'function', title: 'Function', text: i => shortName(rows[i]!.function), class: i => (rows[i]!.section && rows[i]!.section !== 'own' ? 'dim' : ''), cell: i => <span title={visible(rows[i]!.function)}><Fn name={rows[i]!.function} /></span> },
+    { id: 'function', title: 'Function', text: i => shortName(rows[i]!.function), class: i => (rows[i]!.section && rows[i]!.section !== 'own' ? 'dim' : ''), cell: i => <span title={visible(rows[i]!.function)}><Fn name={shortName(rows[i]!.function)} /></span> },
     { id: 'share', title: r.rank === 'correlation' ? 'Correlation' : 'Share', width: 92, numeric: true, ...(r.rank !== 'correlation' && { bar: (i: number) => rows[i]!.score }), cell: i => score(rows[i]!.score) },
     ...(rows.some((_, i) => of(i) && !of(i)!.x)
       ? [{ id: 'trend', title: 'Trend', hint: 'its share over the runs of the benchmark where it is largest', width: 138, optional: 2, cell: (i: number) => of(i) && <Spark values={of(i)!.points.map(p => p.y)} label={`share over ${of(i)!.points.length} runs of ${benchmarkName(of(i)!)}`} /> }]
@@ -156,7 +156,7 @@ function About({ r, x, score }: { r: Ranking; x: BottleneckRow; score: string })
       {!source.value.offline && (
         <p class="actions">
           <a class="button" href={href('function', at)}>
-            History of this function
+            History
           </a>
           <a class="button" href={href('function', { ...at, lines: true })}>
             Show source

@@ -1,7 +1,7 @@
 // The difference of two selections of profiles.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { amount, commit, count, counted, rangeTitle, relative, visible } from '../core/format';
+import { amount, commit, count, counted, counting, rangeTitle, relative, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
@@ -114,7 +114,7 @@ function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: UR
               {change === 0 && base !== head && ' (within noise)'}
             </>
           )}{' '}
-          · {wire.type}
+          · {counting(wire.type, wire.unit)}
           {profiles
             ? ` of ${count(profiles.base)} → ${counted(profiles.head, 'profile')}`
             : `; scaled so that most functions are unchanged; ${counted(significant, 'call path')} outside of the band`}

@@ -5,6 +5,7 @@ import { benchmarkName } from '../core/metric';
 import { carried } from '../core/scope';
 import { href, update } from '../core/url';
 import { SelfBox } from '../ui/Box';
+import { Crumbs } from '../ui/Crumbs';
 import { newest, OfFunction } from '../ui/History';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -33,6 +34,7 @@ function Where({ scope, params }: InScope) {
   return (
     <Page
       title="Find"
+      crumbs={<Crumbs of={params} />}
       sub="Where a function or call path takes more than a share of the samples"
       actions={
         <>

@@ -151,7 +151,7 @@ function Neighbours({ title, of, none }: { title: string; of: ReturnType<typeof 
                       </a>
                     ),
                   },
-                  { title: 'Total', numeric: true, cell: r => amount(r.total, t.unit) },
+                  { title: t.unit === 'count' ? 'Samples' : 'Total', numeric: true, cell: r => amount(r.total, t.unit) },
                   { title: 'Share', numeric: true, cell: r => (whole ? percent(r.total / whole) : '') },
                 ]}
               />

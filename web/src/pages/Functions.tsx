@@ -1,6 +1,6 @@
 // Functions over time: the shares of the user's own code over the runs of a benchmark, as lines on one scale.
 import type { Bottlenecks as Ranking } from '../core/answers';
-import { counted, percent, visible } from '../core/format';
+import { counted, counting, percent, visible } from '../core/format';
 import { benchmarkName, metric, shortName } from '../core/metric';
 import { carried } from '../core/scope';
 import { goTo, href } from '../core/url';
@@ -34,7 +34,7 @@ function Chosen({ scope, params }: InScope) {
     <Page
       title={title}
       crumbs={<Crumbs of={params} />}
-      sub={r && visible(`shares of ${r.type.name} in ${counted(r.profiles, 'run')}: each function of yours with the libraries and the runtime that it calls`)}
+      sub={r && visible(`Shares of ${counting(r.type.name, r.type.unit)} in ${counted(r.profiles, 'run')}: each function of yours with the libraries and the runtime that it calls`)}
       actions={<Pickers scope={scope} show={['branch', 'type', 'machine', 'since']} type={r?.type.name ?? ''} />}
     >
       <Tabs />

@@ -52,7 +52,7 @@ export default function Home() {
                   <div class="head">
                     {store.benchmarks.length === 0 && <h2>What changed</h2>}
                     {store.benchmarks.length > 0 && <Bar scope={scope} />}
-                    {unfold}
+                    {store.benchmarks.length > 0 && unfold}
                     <Pickers scope={scope} show={['group', 'type', 'machine']} also={{ change: null }} />
                   </div>
                   <Changes scope={scope} version={version} none={store.benchmarks.length === 0 ? 'No service has two releases that can be compared yet.' : ''} />

@@ -2,7 +2,7 @@
 import type { Activity } from '../core/answers';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { amount, commit, counted, instant, visible } from '../core/format';
+import { amount, commit, counted, counting, instant, visible } from '../core/format';
 import { type Loaded, loaded, type Wire } from '../core/profile';
 import { isPushed } from '../core/pushed';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
@@ -36,7 +36,7 @@ export function runsText(runs: readonly Run[]): string {
   const last = runs[runs.length - 1];
   if (!last) return 'no runs';
   if (runs.length > 1) return `${counted(runs.length, 'run')}, ${visible(runs[0]!.run)} … ${visible(last.run)}`;
-  return [visible(last.run), last.commit && commit(last.commit), last.date && instant(last.date)].filter(Boolean).join(', ');
+  return [visible(last.run), last.commit && commit(last.commit), instant(last.date)].filter(Boolean).join(', ');
 }
 
 export const benchmarksText = (p: URLSearchParams): string => visible([...p.getAll('group'), ...p.getAll('benchmark'), ...p.getAll('service')].join(' / '));
@@ -76,19 +76,20 @@ function Selected({ params }: { params: URLSearchParams }) {
   useTitle(name);
   const step = useRunKeys(params);
   useDrop(shown, params.has('file') && !source.value.offline && !answer.error); // another file, also while this one is read
+  const heading = (namedByCrumbs(params) && known.length > 0 && runsText(known)) || name;
   const page = (failure: ComponentChildren) => (
-    <Page title={name} crumbs={<Crumbs of={params} />} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
+    <Page title={heading} crumbs={<Crumbs of={params} />} actions={!source.value.offline && <Upload done={() => {}} branch="" />}>
       {failure}
     </Page>
   );
   return (
     <Await of={answer} what="the call tree" page={page}>
-      {of => <Shown key={asked} of={of} name={name} runs={known} params={params} activity={of.activity ?? stored} step={step} />}
+      {of => <Shown key={asked} of={of} name={name} heading={heading} runs={known} params={params} activity={of.activity ?? stored} step={step} />}
     </Await>
   );
 }
 
-function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined; step: ReturnType<typeof useRunKeys> }) {
+function Shown({ of, name, heading, runs, params, activity, step }: { of: Loaded; name: string; heading: string; runs: Run[]; params: URLSearchParams; activity: Activity | undefined; step: ReturnType<typeof useRunKeys> }) {
   const { tree, type } = of;
   const types = of.types ?? [...new Set(runs.flatMap(r => r.types ?? []))].sort();
   const scope = useScope(['group', 'benchmark']);
@@ -100,10 +101,10 @@ function Shown({ of, name, runs, params, activity, step }: { of: Loaded; name: s
     <div class="profile">
       <div class="head bar">
         <Crumbs of={params} />
-        <h1>{(namedByCrumbs(params) && runs.length > 0 && runsText(runs)) || name}</h1>
+        <h1>{heading}</h1>
         <span class="sub">
           {amount(tree.root[0]!, tree.unit)}
-          {tree.unit === 'count' && ' samples'} {type !== 'samples' && `of ${type} `}in {counted(count, 'profile')}
+          {tree.unit === 'count' && ' samples'} {type !== 'samples' && `of ${counting(type, tree.unit)} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
         {step && (

@@ -55,7 +55,7 @@ function Grid({ rows }: { rows: Row[] }) {
       rows={rows}
       columns={[
         { title: 'Service', cell: r => <a href={r.traced ? href('tasks', { service: r.service }) : href('services', { service: r.service })}>{visible(r.service)}</a> },
-        {
+        pushed.length > 0 && {
           title: 'Uses now',
           numeric: true,
           cell: r => {
@@ -63,8 +63,8 @@ function Grid({ rows }: { rows: Row[] }) {
             return typeof now === 'number' ? rateText(now, used.value!) : '–';
           },
         },
-        { title: 'Last 24 hours', cell: r => values(r).length > 0 && <Spark values={values(r)} label={`${visible(r.service)} over the last 24 hours`} /> },
-        {
+        pushed.length > 0 && { title: 'Last 24 hours', cell: r => values(r).length > 0 && <Spark values={values(r)} label={`${visible(r.service)} over the last 24 hours`} /> },
+        pushed.length > 0 && {
           title: 'Hottest function',
           cell: r => {
             const hot = verdicts.value?.pushed.find(u => u.service === r.service && u.function);
@@ -77,7 +77,7 @@ function Grid({ rows }: { rows: Row[] }) {
           },
         },
         {
-          title: 'Newest release',
+          title: pushed.length > 0 && 'Newest release',
           cell: r => {
             if (r.traced) return mayChange() && <a href={href('tasks', { service: r.service, create: true })}>Profile a slow endpoint</a>;
             const release = verdicts.value?.releases.find(x => x.service === r.service);
@@ -91,7 +91,7 @@ function Grid({ rows }: { rows: Row[] }) {
           },
         },
         { title: 'Sends', class: () => 'dim', cell: r => (r.traced ? `traces of ${counted(r.traced.instances, 'instance')}` : visible(typesText(r.pushed))) },
-        { title: 'Last seen', numeric: true, tip: r => instant(new Date(seen(r)).toISOString()), cell: r => ago(seen(r)) },
+        { title: 'Last seen', numeric: true, tip: r => instant(seen(r)), cell: r => ago(seen(r)) },
       ]}
     />
   );

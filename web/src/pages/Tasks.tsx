@@ -52,7 +52,7 @@ export default function Tasks() {
                 { title: 'Endpoint', cell: t => <a href={href('task', { task: t.id })}>{visible(t.endpoint ?? t.events?.join(' ') ?? t.id)}</a> },
                 { title: 'Service', cell: t => visible(t.service) },
                 { title: 'State', cell: t => <State t={t} /> },
-                { title: 'Start', cell: t => instant(new Date(t.start).toISOString()) },
+                { title: 'Start', cell: t => instant(t.start) },
                 { title: 'Duration', numeric: true, cell: t => millis(t.duration) },
                 { title: 'Period', numeric: true, cell: t => t.period && millis(t.period) },
                 { title: 'Slower than', numeric: true, cell: t => t.minDuration && millis(t.minDuration) },
@@ -88,10 +88,11 @@ export function Endpoints({ service }: { service: string }) {
   if (services.length === 0) return null;
   return (
     <Plain
+      caption="Endpoints"
       rows={answer.value?.flat() ?? []}
       columns={[
         { title: 'Endpoint', cell: e => visible(e.name) },
-        { title: 'Service', cell: e => visible(e.service) },
+        services.length > 1 && { title: 'Service', cell: e => visible(e.service) },
         { title: 'Requests', numeric: true, cell: e => count(e.segments) },
         { title: 'Slowest', numeric: true, cell: e => millis(e.slowest) },
         { title: '', cell: e => mayChange() && <a href={href('tasks', { service: e.service, endpoint: e.name, create: true })}>Profile this endpoint</a> },

@@ -52,7 +52,7 @@ export function ChangesOfSeries({ s }: { s: HistorySeries }) {
           title: 'Since',
           cell: f => (
             <>
-              {visible(f.since.run)} <small class="dim">{f.change?.onset.date ? instant(f.change.onset.date) : ''}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
+              {visible(f.since.run)} <small class="dim">{instant(f.change?.onset.date)}</small> <Commit of={{ ...s.runs.find(r => r.run === f.since.run), ...(f.since.commit ? { commit: f.since.commit } : {}) }} />
             </>
           ),
         },

@@ -53,7 +53,7 @@ export const colourOf = (i: number): string => `hsl(${(212 + i * 137) % 360} 62%
 
 /** What names runs in a chart: their keys and dates, and below it days or, of one day, hours. */
 export function axisOf(runs: readonly { run: string; date?: string | undefined }[]): { names: string[]; below?: string[] } {
-  const dates = runs.map(r => (r.date ? instant(r.date) : ''));
+  const dates = runs.map(r => instant(r.date));
   const names = runs.map((r, i) => visible([r.run, dates[i]].filter(Boolean).join(' · ')));
   const given = dates.filter(Boolean).sort();
   const [first, last] = [given[0], given[given.length - 1]];
@@ -137,7 +137,7 @@ export function Plot(p: Props) {
   const room = Math.max(2, Math.floor((right - left) / 112));
   const every = Math.max(1, Math.ceil(points.length / room));
   const under = times
-    ? hoursAt(first, last, room).map((v): [number, string] => [v, instant(new Date(v).toISOString()).slice(last - first > 20 * 3_600_000 ? 5 : 11)])
+    ? hoursAt(first, last, room).map((v): [number, string] => [v, instant(v).slice(last - first > 20 * 3_600_000 ? 5 : 11)])
     : points.filter(i => i % every === 0).map((i): [number, string] => [i, p.below ? p.below[i]! : String(i + 1)]);
   const begins = p.flags ? lines.map(l => l.values.findIndex(known)) : [];
   const chosen = drag ? [points[Math.min(...drag)]!, points[Math.max(...drag)]!] : p.chosen;
@@ -154,7 +154,7 @@ export function Plot(p: Props) {
       e.clientX,
       e.clientY,
       <>
-        <b>{p.names?.[i] ?? `${instant(new Date(points[i]!).toISOString())} UTC`}</b>
+        <b>{p.names?.[i] ?? `${instant(points[i]!)} UTC`}</b>
         <small>
           {marks
             .filter(m => m.index === i)
@@ -232,7 +232,7 @@ export function Plot(p: Props) {
             i > Math.min(...begins) && (
               <g key={lines[k]!.name} class="at flag">
                 <line x1={place(i)} x2={place(i)} y1={top - 6} y2={height - bottom} />
-                <text class="axis" x={Math.min(place(i) + 4, right)} y={top - 6} text-anchor={place(i) > right - 80 ? 'end' : 'start'}>
+                <text class="axis" {...(place(i) > right - 80 ? { x: place(i) - 4, 'text-anchor': 'end' } : { x: place(i) + 4 })} y={top - 6}>
                   {visible(lines[k]!.name).slice(0, 24)}
                 </text>
               </g>

@@ -59,7 +59,7 @@ function tint(r: MetricRow): string {
 
 export function Parameters({ doc }: { doc: ReportDocument }) {
   return (
-    <section class="card">
+    <section class="card findings">
       <h2>How it was compared</h2>
       <Terms of={doc.parameters.map(p => [visible(p.name), visible(p.value)])} />
     </section>

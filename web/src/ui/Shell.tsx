@@ -166,7 +166,9 @@ function Login() {
       <label>
         Token <input ref={e => e?.focus()} type="password" autocomplete="off" value={text} onInput={e => set(e.currentTarget.value)} />
       </label>{' '}
-      <button type="submit">Log in</button>
+      <button type="submit" class="primary">
+        Log in
+      </button>
     </form>
   );
 }

@@ -100,7 +100,7 @@ export function fitting(columns: readonly Column[], width: number): readonly Col
 export function sized(columns: readonly Column[], rows: number): Column[] {
   return columns.map(c => {
     if (!c.text) return c;
-    let longest = c.title.length;
+    let longest = c.title.length + (c.sortable ? 2 : 0); // an arrow
     for (let i = 0; i < Math.min(rows, manyRows); i++) longest = Math.max(longest, c.text(i).length);
     const needed = Math.ceil(longest * charWidth) + 22;
     return c.width ? { ...c, width: Math.min(c.width, needed) } : { ...c, wanted: Math.max(160, needed) };

@@ -370,7 +370,7 @@ const certainties = ['', 'confirmed', 'suspect', 'accepted'].map(x => [x, x || '
 function Filters({ doc }: { doc: ReportDocument }) {
   const { params } = place.value;
   const all = doc.changes.length;
-  if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}${doc.counts?.length ? `: ${countsText(doc.counts)}` : ''}.`}</p>;
+  if (all === 0) return <p class="dim">{`${doc.headline.charAt(0).toUpperCase()}${doc.headline.slice(1)}.`}</p>;
   const shown = shownChanges(doc, params).length;
   const { before } = looks.value;
   const unlooked = doc.changes.filter(c => !past(c) && fresh(c)).length;
@@ -386,7 +386,7 @@ function Filters({ doc }: { doc: ReportDocument }) {
       {before &&
         !source.value.offline &&
         (unlooked > 0 || params.has('unseen')) && (
-          <Box name="unseen" title={`first listed after ${instant(new Date(before.at).toISOString())} UTC`}>
+          <Box name="unseen" title={`first listed after ${instant(before.at)} UTC`}>
             {`new since you last looked (${count(unlooked)})`}
           </Box>
         )}

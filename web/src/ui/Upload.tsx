@@ -179,7 +179,7 @@ function Choice({ files, setFiles, branch, close }: { files: File[]; setFiles: (
           </button>
         </div>
         {mayChange() && (
-          <fieldset disabled={busy}>
+          <fieldset class="card" disabled={busy}>
             <legend>Or import into the store</legend>
             {(['group', 'benchmark', 'run', 'branch'] as const).map(name => (
               <label key={name}>

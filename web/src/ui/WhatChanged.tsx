@@ -54,7 +54,7 @@ export function Changes({ scope, version, none }: { scope: Scope; version: numbe
   const wanted = scope.params && !q.has('base') && (params.get('quiet') === 'true' || params.has('q'));
   const all = useLoad<Listed[]>(wanted ? `${q} ${version}` : '', o => source.value.get<Overview>('overview', q, o).then(listed));
   return (
-    <div class={`reserved ${stale ? 'stale' : ''}`} aria-busy={stale}>
+    <div class={`findings reserved ${stale ? 'stale' : ''}`} aria-busy={stale}>
       {stale && <Comparing scope={scope} />}
       <Await of={report} what="changes">
         {({ doc, params: of }) => (

@@ -1,6 +1,6 @@
 // The list of functions, of a tree or a diff, narrow beside a graph or wide on its own.
 import { useMemo, useState } from 'preact/hooks';
-import { counted } from '../core/format';
+import { counted, visible } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
 import { type Column, sortBy, Table, useSort } from '../ui/Table';
 import { valueColumns } from './columns';
@@ -80,18 +80,13 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, onMe
       return <Name f={f} apart={twins.has(f)} />;
     },
   };
-  const place: Column = {
-    id: 'place',
-    title: 'Where',
-    width: 260,
-    optional: 3,
-    cell: i => {
-      const { module, file } = t.table.functions[list[i]!.fn]!;
-      return <span class="dim">{[module, file.replace(/^.*\/(?=[^/]*$)/, '')].filter(Boolean).join(' · ')}</span>;
-    },
+  const where = (i: number) => {
+    const { module, file } = t.table.functions[list[i]!.fn]!;
+    return visible([module, file.replace(/.*\//, '')].filter(Boolean).join(' · '));
   };
+  const place: Column = { id: 'place', title: 'Where', width: 260, text: where, optional: 3, class: () => 'dim', cell: where };
   const values = valueColumns(t, i => ({ ...list[i]!, f: t.table.functions[list[i]!.fn]! }), { narrow, sortable: true });
-  const columns = [name, ...values, ...(t.isDiff || narrow ? [] : [place])];
+  const columns = [name, ...values, ...(t.isDiff || narrow || !list.some((_, i) => where(i)) ? [] : [place])];
   return (
     <div class="list">
       {t.isDiff && (

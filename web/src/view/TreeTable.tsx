@@ -97,7 +97,8 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen, onM
     const n = rows[i]!;
     return { f: t.table.functions[nodes.fn(n)]!, self: sides.map(s => nodes.self(n, s)), total: sides.map(s => nodes.total(n, s)), outside: nodes.outside(n) };
   });
-  const columns = [name, ...(!t.isDiff && category.length > 0 ? [ofCategory] : []), ...values];
+  // Bottom-up only roots have a self value, which is their total.
+  const columns = [name, ...(!t.isDiff && category.length > 0 ? [ofCategory] : []), ...(nodes.inverted && !t.isDiff ? values.slice(0, 2) : values)];
   return (
     <Table
       label={label}
