@@ -80,14 +80,18 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
+	for _, list := range [][]Finding{a.Findings, a.Unstable} {
+		for i := range list {
+			list[i].setID()
+		}
+	}
 	a.known = v.known()
 	a.Untold = r.Untold(hist, tested, o)
 	a.Metric, a.Program = rep.explained(a.Findings), rep.programChange()
-	for _, t := range hist {
-		a.History = append(a.History, v.run(t).Profile.Run.Key)
-	}
-	for _, t := range tested {
-		a.Tested = append(a.Tested, v.run(t).Profile.Run.Key)
+	for to, runs := range map[*[]string][]int{&a.History: hist, &a.Tested: tested} {
+		for _, t := range runs {
+			*to = append(*to, v.run(t).Profile.Run.Key)
+		}
 	}
 	if g, _, ok := v.commonFactor(); v.rate.Known {
 		a.Common = v.machine()
@@ -166,11 +170,6 @@ func (f *fit) power(z, k float64) float64 {
 	return t*(1-1/(4*nu)) + powerOfReleases*math.Sqrt(1+t*t/(2*nu))
 }
 
-// leastScore is the score that a change must exceed that k runs show.
-func (f *fit) leastScore(k float64) float64 {
-	return stat.ScoreOfTail(f.options.alpha(int(k)) / f.tests())
-}
-
 // smallestChange returns the change of so many standard errors in a function with share s of the
 // program: max(errors·√((F0·s/N + φ·s²)(1/n + 1/k)), impact gate).
 func (f *fit) smallestChange(s, samples, k, errors float64) float64 {
@@ -178,8 +177,7 @@ func (f *fit) smallestChange(s, samples, k, errors float64) float64 {
 		return 1
 	}
 	trend := f.noise[0].trend
-	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max(errors*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
+	return math.Max(errors*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), f.leastImpact(samples, k))
 }
 
 // reliablyFound returns the smallest change that reports print. Where operations are known, it

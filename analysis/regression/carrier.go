@@ -90,16 +90,16 @@ func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
 		}
 	}
 	if !ok {
-		return f.name(t.Func[node], row.None, false, sign), node
+		return f.name(t.Func[node], calltree.NoNode, false, sign), node
 	}
-	fn, calls := t.Func[best.node], row.None
+	fn, calls := t.Func[best.node], calltree.NoNode
 	most = 0
 	for call, d := range byCall {
 		if call[0] == fn && (d > most || d == most && call[1] < calls) {
 			most, calls = d, call[1]
 		}
 	}
-	if calls == row.None && best.calls != calltree.NoNode {
+	if calls == calltree.NoNode && best.calls != calltree.NoNode {
 		calls = t.Func[best.calls]
 	}
 	return f.name(fn, calls, true, sign), best.node
@@ -111,7 +111,7 @@ func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
 	def := &f.space.Table.Functions[fn]
 	h := &Headline{Function: def.Name, File: sourceOf(def), Line: int(def.StartLine), New: f.presence(fn) == New, Own: isOwn}
 	h.score = f.scoreOf(fn, sign)
-	if calls != row.None {
+	if calls != calltree.NoNode {
 		h.Calls = f.space.Table.Functions[calls].Name
 		if f.ownFunctions()[calls] {
 			h.score = math.Max(h.score, f.scoreOf(calls, sign))
@@ -126,7 +126,7 @@ func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
 func (f *fit) scoreOf(fn int32, sign float64) float64 {
 	slot := f.space.At(row.FunctionTotal, fn)
 	switch {
-	case slot == row.None || !f.isTested[slot]:
+	case !f.isTested[slot]:
 		return 0
 	case !f.whole(slot):
 		return sign * f.of(slot).z
@@ -163,7 +163,7 @@ func (f *fit) carried(p *place) bool {
 	}
 	slot, part := f.space.At(row.FunctionTotal, f.space.Table.Func[at]), 0.0
 	for i, root := range p.roots {
-		if f.space.RootOf(slot, root) != row.None {
+		if f.space.RootOf(slot, root) != calltree.NoNode {
 			part += p.part[i]
 		}
 	}

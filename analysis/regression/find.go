@@ -382,7 +382,7 @@ func (r *Rows) rankFew(hist, tested []int) []Candidate {
 	}
 	var list []Candidate
 	for slot := range r.sp.FunctionSelfs() {
-		x := r.sp.Values(int32(slot))
+		x := r.sp.Values(slot)
 		xa, xb := row.SumOver(x, hist), row.SumOver(x, tested)
 		share := xb/nb - xa/na
 		if share <= 0 {

@@ -139,7 +139,7 @@ func (f *fit) compare() {
 	if f.countless() {
 		f.widen()
 	}
-	f.limits()
+	f.threshold, f.gate = f.leastScore(f.headRuns), f.leastImpact(f.program, f.headRuns)
 }
 
 // levels finds the tested rows, their means and their differences.
@@ -273,11 +273,8 @@ func (f *fit) jitter(slot int32, level float64) float64 {
 	return f.group(slot).trend.F1
 }
 
-// sums returns the samples of a row on both sides; none of a row that is not kept.
+// sums returns the samples of a row on both sides.
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
-	if slot == row.None {
-		return 0, 0
-	}
 	x := f.space.Values(slot)
 	return row.SumOver(x, f.base), row.SumOver(x, f.head)
 }
@@ -370,14 +367,13 @@ const leastTests = 20
 // tests returns the number by which the error probability is divided.
 func (f *fit) tests() float64 { return math.Max(leastTests, float64(f.perKind[row.FunctionSelf])) }
 
-// limits sets the threshold and the impact gate.
-func (f *fit) limits() {
-	f.threshold = stat.ScoreOfTail(f.options.alpha(len(f.head)) / f.tests())
-	f.gate = f.options.MinShare
-	if f.program > 0 {
-		f.gate = math.Max(f.gate, f.options.Impact/math.Sqrt(f.program))
-	}
-	f.gate /= math.Sqrt(f.headRuns)
+// leastScore is the score that a change must exceed that k runs show, and leastImpact the share of a program of so many
+// samples per run.
+func (f *fit) leastScore(k float64) float64 {
+	return stat.ScoreOfTail(f.options.alpha(int(k)) / f.tests())
+}
+func (f *fit) leastImpact(samples, k float64) float64 {
+	return math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(math.Max(1, samples))) / math.Sqrt(k)
 }
 
 // passes reports whether a difference d of a row is large enough to matter.
@@ -391,9 +387,6 @@ func (f *fit) whole(slot int32) bool { return f.level[slot] > f.options.MaxShare
 
 // mean returns the normalised samples of a row in a mean one of some runs.
 func (f *fit) mean(slot int32, runs []int) float64 {
-	if slot == row.None {
-		return 0
-	}
 	sum, x := 0.0, f.space.Values(slot)
 	for _, t := range runs {
 		sum += x[t] / f.factor[t]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/calltree"
 )
 
 // setHeadline stores a headline and the amount of its function: the change d of the
@@ -13,13 +14,13 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 	h, at := r.headline(places, node)
 	fn := r.space.Table.Func[at]
 	f.Headline = h
-	if slot := r.space.At(row.FunctionTotal, fn); r.rate.Exact && !r.isMain(h, fn) && slot != row.None && r.isTested[slot] {
+	if slot := r.space.At(row.FunctionTotal, fn); r.rate.Exact && !r.isMain(h, fn) && r.isTested[slot] {
 		h.score = math.Min(h.score, math.Copysign(1, d)*r.of(slot).z)
 	}
 	if !r.measured(f, fn, d) {
 		cost, level := r.net(fn, d), r.levelOf(fn)
-		if slot := r.space.At(row.FunctionTotal, fn); slot != row.None && r.rate.Exact {
-			before, now := r.onSides(slot)
+		if r.rate.Exact {
+			before, now := r.onSides(r.space.At(row.FunctionTotal, fn))
 			cost, level = r.limited(cost, now-before), before
 		}
 		f.Delta = r.delta(cost, level, se)
@@ -46,9 +47,6 @@ func (r *reporter) measured(f *Finding, fn int32, d float64) bool {
 		slot = r.edge(fn, f.Headline.Calls)
 	case slices.Contains(r.aboveMain, fn):
 		edge := r.edge(fn, f.Headline.Calls)
-		if edge == row.None {
-			break
-		}
 		if before, now := r.sums(edge); before > 0 && now > 0 { // no other name of one callee
 			if slot = edge; !r.lastsAt(edge) {
 				return false
@@ -94,7 +92,7 @@ func (r *reporter) addUp(list []Finding) {
 	var main *Finding
 	for i := range list {
 		f := &list[i]
-		if h := f.Headline; main == nil && h != nil && r.main.fn != row.None && f.Delta.Whole() &&
+		if h := f.Headline; main == nil && h != nil && r.main.fn != calltree.NoNode && f.Delta.Whole() &&
 			h.Function == r.space.Table.Functions[r.main.fn].Name && h.Calls == r.main.calls {
 			main = f
 		} else {
@@ -133,8 +131,7 @@ func (r *reporter) limited(cost, rise float64) float64 {
 
 // wholeFunction reports whether a function with its callees is nearly all of the program.
 func (f *fit) wholeFunction(fn int32) bool {
-	slot := f.space.At(row.FunctionTotal, fn)
-	return slot != row.None && f.whole(slot)
+	return f.whole(f.space.At(row.FunctionTotal, fn))
 }
 
 // edge returns the total row of a callee called by a function.
@@ -164,7 +161,7 @@ const netError = 0.25
 // difference of the function with all its callees, if that is known well enough.
 func (r *reporter) net(fn int32, d float64) float64 {
 	slot := r.space.At(row.FunctionTotal, fn)
-	if r.options.without("net cost") || slot == row.None || !r.isTested[slot] || r.whole(slot) ||
+	if r.options.without("net cost") || !r.isTested[slot] || r.whole(slot) ||
 		r.of(slot).stdErr > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
 		return d
 	}

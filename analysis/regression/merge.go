@@ -27,6 +27,9 @@ type change struct {
 	d, z   float64
 }
 
+// single is the change of one place.
+func single(p *place) *change { return &change{places: []*place{p}, node: p.node, d: p.d, z: p.z} }
+
 // merge joins rises with one cause, largest first: callers with callees, and close
 // places below a common one that rose as much as they did.
 func (f *fit) merge(places []*place) []*change {
@@ -34,7 +37,7 @@ func (f *fit) merge(places []*place) []*change {
 	slices.SortStableFunc(free, func(a, b *place) int { return cmp.Or(-cmp.Compare(a.d, b.d), -cmp.Compare(a.z, b.z)) })
 	var changes []*change
 	for len(free) > 0 {
-		c := &change{places: free[:1:1], node: free[0].node, d: free[0].d, z: free[0].z}
+		c := single(free[0])
 		free = free[1:]
 		for joined := true; joined; {
 			joined = false
@@ -84,7 +87,7 @@ func (f *fit) moveUp(c *change) {
 			return
 		}
 		slot := f.space.At(row.NodeTotal, up)
-		if slot == row.None || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= littleOf*f.diff[slot] || f.diff[slot] < nearlyAll*c.d {
+		if !f.isTested[slot] || f.whole(slot) || f.level[slot] >= littleOf*f.diff[slot] || f.diff[slot] < nearlyAll*c.d {
 			return
 		}
 		c.node, c.merged = up, true
@@ -95,7 +98,7 @@ func (f *fit) moveUp(c *change) {
 // before and now.
 func (f *fit) doesOnly(fn int32, c *change) bool {
 	slot := f.space.At(row.FunctionTotal, fn)
-	if f.options.without("only caller") || slot == row.None || !f.isTested[slot] {
+	if f.options.without("only caller") || !f.isTested[slot] {
 		return false
 	}
 	mu := 0.0
@@ -123,21 +126,21 @@ func (f *fit) join(c *change, p *place) bool {
 	return true
 }
 
-// caller returns the function that calls at a place, or noRow where the place is
+// caller returns the function that calls at a place, or NoNode where the place is
 // a function in all contexts or a root.
 func (f *fit) caller(p *place) int32 {
 	t := f.space.Table
-	n := row.None
+	n := calltree.NoNode
 	switch kind, item := f.space.Kind[p.slot], f.space.Item[p.slot]; kind {
 	case row.NodeSelf, row.NodeTotal:
 		n = item
 	case row.EdgeSelf, row.EdgeTotal:
 		n = f.space.EdgeNode[item]
 	default:
-		return row.None
+		return n
 	}
 	if t.Parent[n] == calltree.NoNode {
-		return row.None
+		return calltree.NoNode
 	}
 	return t.Func[t.Parent[n]]
 }
@@ -162,13 +165,10 @@ func (f *fit) common(c *change, p *place) (int32, bool) {
 		return a, false
 	}
 	slot := sp.At(row.NodeTotal, a)
-	if slot == row.None || !f.isTested[slot] || f.whole(slot) {
+	if !f.isTested[slot] || f.whole(slot) {
 		return a, false
 	}
-	sum, rise := c.d+p.d, f.diff[slot]
-	if fn := sp.At(row.FunctionTotal, t.Func[a]); fn != row.None {
-		rise = math.Max(rise, f.diff[fn])
-	}
+	sum, rise := c.d+p.d, math.Max(f.diff[slot], f.diff[sp.At(row.FunctionTotal, t.Func[a])])
 	return a, f.level[slot] <= mergeLevel*sum && rise >= nearlyAll*sum
 }
 

@@ -133,7 +133,7 @@ func (g *given) together(p *place, slots []int32, most int, least float64) bool 
 // wrapped reports whether calls that vanished inside the row that did not rise are together
 // as much as the rise: somebody moved them into a new function. It names the largest.
 func (g *given) wrapped(p *place) bool {
-	if g.options.without("wrapped calls") || p.flat == row.None {
+	if g.options.without("wrapped calls") {
 		return false
 	}
 	t := g.space.Table
@@ -160,13 +160,11 @@ func (g *given) fallen(p *place, places []*place) (slots []int32) {
 		}
 	}
 	slots = append(slots, g.neighbours(p)...)
-	if p.flat != row.None {
-		g.space.NodesOf(p.flat, func(n int32) {
-			slots = append(slots, g.space.At(row.FunctionSelf, g.space.Table.Func[n]), g.space.At(row.NodeSelf, n), g.space.At(row.NodeTotal, n))
-		})
-	}
+	g.space.NodesOf(p.flat, func(n int32) {
+		slots = append(slots, g.space.At(row.FunctionSelf, g.space.Table.Func[n]), g.space.At(row.NodeSelf, n), g.space.At(row.NodeTotal, n))
+	})
 	slices.Sort(slots)
-	return slices.DeleteFunc(slices.Compact(slots), func(slot int32) bool { return slot == row.None || slot == p.slot || g.diff[slot] >= 0 })
+	return slices.DeleteFunc(slices.Compact(slots), func(slot int32) bool { return slot == p.slot || g.diff[slot] >= 0 })
 }
 
 // isNew reports whether a path exists on one side only, or nearly so: in the tested runs
@@ -252,9 +250,6 @@ func (f *fit) children(n int32, visit func(c int32)) {
 // this unlikely. One that surely rose is not flat: a part of the change replaced other work
 // of the row, and the rest is its cost.
 func (f *fit) flat(slot int32, d, limit float64) bool {
-	if slot == row.None || !f.isTested[slot] {
-		return false
-	}
 	s := f.of(slot)
 	if !(s.stdErr > 0) || sameSign(f.diff[slot], d) && math.Abs(s.z) >= f.threshold {
 		return false
@@ -298,8 +293,7 @@ func (f *fit) attributed(p *place) bool {
 		if q == calltree.NoNode {
 			break
 		}
-		if slot := f.space.At(row.NodeTotal, q); slot != row.None && f.isTested[slot] &&
-			d < attributionShare*f.level[slot]*math.Sqrt(f.of(slot).overdispersion) {
+		if slot := f.space.At(row.NodeTotal, q); d < attributionShare*f.level[slot]*math.Sqrt(f.of(slot).overdispersion) {
 			p.from = slot
 			return true
 		}
@@ -314,45 +308,27 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 	if f.options.without("flat caller") {
 		return false
 	}
-	sp, t := f.space, f.space.Table
-	top := p.roots[0]
-	total := sp.At(row.NodeTotal, top)
-	start := total
-	if !sp.Kind[p.slot].Total() {
-		start = sp.At(row.NodeSelf, top)
+	sp, t, n, kind := f.space, f.space.Table, p.roots[0], row.NodeSelf
+	if sp.Kind[p.slot].Total() {
+		kind = row.NodeTotal
 	}
 	sign := math.Copysign(1, p.d)
-	of := func(slot int32) float64 {
-		if slot == row.None {
-			return 0
-		}
-		return sign * f.diff[slot]
-	}
-	lower := func(slot int32) float64 {
-		if slot == row.None {
-			return 0
-		}
-		return sign*f.diff[slot] - f.of(slot).stdErr
-	}
-	d := math.Min(sign*p.d, of(start))
+	d := math.Min(sign*p.d, sign*f.diff[sp.At(kind, n)])
 	if d < sign*p.d/2 {
 		return false
 	}
-	d = math.Max(d, lower(total))
-	q := t.Parent[top]
 	for range chainLevels {
-		if q == calltree.NoNode {
+		slot := sp.At(row.NodeTotal, n)
+		d = math.Max(d, sign*f.diff[slot]-f.of(slot).stdErr)
+		if n = t.Parent[n]; n == calltree.NoNode {
 			break
 		}
-		node := sp.At(row.NodeTotal, q)
-		for _, slot := range [2]int32{node, sp.At(row.FunctionTotal, t.Func[q])} {
+		for _, slot := range [2]int32{sp.At(row.NodeTotal, n), sp.At(row.FunctionTotal, t.Func[n])} {
 			if f.flat(slot, sign*d, limit) {
 				p.flat = slot
 				return true
 			}
 		}
-		d = math.Max(d, lower(node))
-		q = t.Parent[q]
 	}
 	return false
 }
@@ -374,7 +350,7 @@ func (f *fit) neighbourOpposes(p *place) bool {
 		if d < 0 {
 			level += f.diff[q]
 		}
-		if !f.isTested[q] || !(f.of(q).stdErr > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.space.RootOf(q, p.roots[0]) != row.None {
+		if !(f.of(q).stdErr > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.space.RootOf(q, p.roots[0]) != calltree.NoNode {
 			continue
 		}
 		kept++
@@ -390,13 +366,7 @@ func (f *fit) neighbourOpposes(p *place) bool {
 func (f *fit) neighbours(p *place) []int32 {
 	sp, t := f.space, f.space.Table
 	var list []int32
-	add := func(slots ...int32) {
-		for _, s := range slots {
-			if s != row.None {
-				list = append(list, s)
-			}
-		}
-	}
+	add := func(slots ...int32) { list = append(list, slots...) }
 	node := func(n int32) { add(sp.At(row.NodeSelf, n), sp.At(row.NodeTotal, n)) }
 	for _, root := range p.roots[:min(len(p.roots), nearRoots)] {
 		fn := t.Func[root]
@@ -437,21 +407,16 @@ func (f *fit) neighbours(p *place) []int32 {
 // innermost goes from a node down the calls that hold most of the rise of each. A call that
 // rose by more than its caller did took over work of its siblings.
 func (f *fit) innermost(n int32) int32 {
-	total := func(n int32) float64 {
-		if slot := f.space.At(row.NodeTotal, n); slot != row.None {
-			return f.diff[slot]
-		}
-		return 0
-	}
+	total := func(n int32) float64 { return f.diff[f.space.At(row.NodeTotal, n)] }
 	for {
 		rise := total(n)
-		next, most := row.None, mostOf*rise
+		next, most := calltree.NoNode, mostOf*rise
 		f.children(n, func(c int32) {
 			if d := total(c); d >= most && d > 0 && d <= (1+likeOf)*rise {
 				next, most = c, d
 			}
 		})
-		if next == row.None {
+		if next == calltree.NoNode {
 			return n
 		}
 		n = next

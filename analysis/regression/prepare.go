@@ -39,7 +39,7 @@ func rescale(s *row.Space) {
 	}
 	var series []stat.Spread
 	for slot := range s.FunctionSelfs() {
-		y := slices.Clone(s.Values(int32(slot)))
+		y := slices.Clone(s.Values(slot))
 		for t := range y {
 			if n := s.Matrix.Runs[t].Total; n > 0 {
 				y[t] *= mean / n

@@ -33,10 +33,9 @@ type place struct {
 	rootSelf float64 // Σ of the roots' own self differences
 	part     []float64
 	moved    bool
-	from     int32  // the row whose fall became this rise; noRow: none
+	from     int32  // the row whose fall became this rise; None: none
 	with     *place // the fall or rise that takes or gave the work, if it is known
-	flat     int32  // the total row around it that did not rise as it did; noRow: none is known
-	unstable bool   // no larger than rises in the benchmark's own history
+	flat     int32  // the total row around it that did not rise as it did; None: none is known
 }
 
 // pursuit explains the differences of a fit by as few places as possible: it chooses
@@ -194,7 +193,7 @@ func (p *pursuit) shared(slot int32) {
 	}
 	p.touched = p.touched[:0]
 	add := func(r int32, d, mu float64) {
-		if r == row.None || r == slot || d == 0 && mu == 0 {
+		if r == slot || d == 0 && mu == 0 {
 			return
 		}
 		if !p.mark[r] {
@@ -251,7 +250,7 @@ func (p *pursuit) totals(from, end int32, d, mu []float64, visit func(r int32, d
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
-	pl := &place{slot: slot, flat: row.None, from: row.None, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
+	pl := &place{slot: slot, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
 	pl.roots = slices.Clone(p.space.Roots(slot))
 	parts := map[int32]float64{}
 	most := math.Inf(-1)
@@ -278,10 +277,8 @@ func (p *pursuit) report(slot int32) *place {
 // takeOut removes the nodes of a row from all rows, in one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
 	take := func(r int32, d, mu float64) {
-		if r != row.None {
-			p.restDiff[r] -= d
-			p.restLevel[r] -= mu
-		}
+		p.restDiff[r] -= d
+		p.restLevel[r] -= mu
 	}
 	p.selfs(slot, take)
 	clear(p.outD)

@@ -43,7 +43,7 @@ func (f *fit) inlined(rise *place) (callee int32, ok bool) {
 		slot = rise.with.slot
 	}
 	if slot == row.None {
-		return row.None, false
+		return calltree.NoNode, false
 	}
 	t, callee := f.space.Table, f.space.Function(slot)
 	called := slices.ContainsFunc(f.space.Functions[callee], func(n int32) bool {
@@ -89,7 +89,7 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 			return
 		}
 		g := math.Abs(f.diff[slot] + f.diff[old])
-		if g < gap && g <= math.Max(likeOf*f.diff[slot], pairErrors*math.Hypot(f.of(slot).stdErr, f.of(old).stdErr)) {
+		if g < gap && g <= f.tolerance(slot, old, f.diff[slot]) {
 			from, gap, ok = c, g, true
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/calltree"
 )
 
 // mostPaths is the maximum length of Finding.Paths.
@@ -118,22 +119,8 @@ func (r *reporter) spread(p *place) float64 {
 	return r.baseInverse*mu/r.baseRuns + invB*now/r.headRuns + r.jitter(p.slot, p.mu)*(mu*mu/r.baseRuns+now*now/r.headRuns)
 }
 
-// place fills in the fields of a single place.
-func (r *reporter) place(k Kind, p *place) Finding {
-	f := r.finding(k)
-	f.Function = r.space.Table.Functions[r.space.Function(p.slot)].Name
-	if c := r.caller(p); c != row.None {
-		f.Caller = r.space.Table.Functions[c].Name
-	}
-	f.Path = r.space.Table.Path(p.node)
-	f.Paths = r.paths(p)
-	f.Score = p.z
-	f.Presence = r.presence(r.space.Function(p.slot))
-	f.Rows = r.rowsOf([]*place{p})
-	r.setHeadline(&f, []*place{p}, p.node, p.d, math.Sqrt(r.spread(p)))
-	f.setID()
-	return f
-}
+// place describes a single place.
+func (r *reporter) place(k Kind, p *place) Finding { return r.grouped(k, single(p)) }
 
 func (r *reporter) paths(p *place) []Path {
 	list := []Path{}
@@ -148,17 +135,13 @@ func (r *reporter) paths(p *place) []Path {
 	return list
 }
 
-// rowsOf returns the rows of places.
-func (r *reporter) rowsOf(places []*place) (rows []Row) {
-	for _, p := range places {
-		rows = append(rows, r.space.Name(p.slot))
-	}
-	return rows
-}
-
 func (r *reporter) part(p *place) Part {
-	f := r.place(Regression, p)
-	return Part{f.Function, f.Caller, f.Path, p.d, p.z}
+	t := r.space.Table
+	part := Part{Function: t.Functions[r.space.Function(p.slot)].Name, Path: t.Path(p.node), Delta: p.d, Score: p.z}
+	if c := r.caller(p); c != calltree.NoNode {
+		part.Caller = t.Functions[c].Name
+	}
+	return part
 }
 
 // change converts a group of places to a finding.
@@ -173,51 +156,37 @@ func (r *reporter) change(k Kind, c *change) Finding {
 
 // grouped describes a group of places.
 func (r *reporter) grouped(k Kind, c *change) Finding {
-	if !c.wide && !c.merged && len(c.places) == 1 {
-		return r.place(k, c.places[0])
-	}
-	var variance float64
-	var paths []Path
+	f, variance, mu := r.finding(k), 0.0, 0.0
+	f.Score = c.z
 	for _, p := range c.places {
 		variance += r.spread(p)
-		paths = append(paths, r.paths(p)...)
+		mu += p.mu
+		f.Paths = append(f.Paths, r.paths(p)...)
+		f.Rows = append(f.Rows, r.space.Name(p.slot))
+		if c.wide || c.merged || len(c.places) > 1 {
+			f.Parts = append(f.Parts, r.part(p))
+		}
 	}
-	var f Finding
-	switch {
-	case c.wide:
-		f = r.finding(Widespread)
-		f.Note = "many functions changed at once (compiler, flags, runtime?)"
-	case c.merged:
-		f = r.finding(k)
-		f.Path = r.space.Table.Path(c.node)
-		f.Function = f.Path[len(f.Path)-1]
+	slices.SortStableFunc(f.Paths, func(a, b Path) int { return -cmp.Compare(math.Abs(a.Delta), math.Abs(b.Delta)) })
+	f.Paths = f.Paths[:min(len(f.Paths), mostPaths)]
+	if c.wide {
+		f.Kind, f.Note = Widespread, "many functions changed at once (compiler, flags, runtime?)"
+		if f.Delta = r.delta(c.d, mu, math.Sqrt(variance)); r.rate.Known {
+			f.Delta = r.program()
+		}
+		return f
+	}
+	main, fn := r.part(c.places[0]), r.space.Function(c.places[0].slot)
+	f.Function, f.Caller, f.Path = main.Function, main.Caller, main.Path
+	if c.merged {
+		fn, f.Path = r.space.Table.Func[c.node], r.space.Table.Path(c.node)
+		f.Function, f.Caller = f.Path[len(f.Path)-1], ""
 		if len(f.Path) > 1 {
 			f.Caller = f.Path[len(f.Path)-2]
 		}
-		f.Presence = r.presence(r.space.Table.Func[c.node])
-	default:
-		f = r.place(k, c.places[0])
 	}
-	slices.SortStableFunc(paths, func(a, b Path) int { return -cmp.Compare(math.Abs(a.Delta), math.Abs(b.Delta)) })
-	f.Paths = paths[:min(len(paths), mostPaths)]
-	f.Rows = r.rowsOf(c.places)
-	for _, p := range c.places {
-		f.Parts = append(f.Parts, r.part(p))
-	}
-	if c.wide {
-		mu := 0.0
-		for _, p := range c.places {
-			mu += p.mu
-		}
-		f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
-		if r.rate.Known {
-			f.Delta = r.program()
-		}
-	} else {
-		r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
-	}
-	f.Score = c.z
-	f.setID()
+	f.Presence = r.presence(fn)
+	r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
 	return f
 }
 
@@ -225,7 +194,7 @@ func (r *reporter) grouped(k Kind, c *change) Finding {
 func (r *reporter) gains() []*change {
 	var list []*change
 	for _, p := range r.falls {
-		list = append(list, &change{places: []*place{p}, node: p.node, d: p.d, z: p.z})
+		list = append(list, single(p))
 	}
 	return r.oneCarrier(list)
 }
@@ -245,7 +214,6 @@ func (r *reporter) replaced(c *change) Finding {
 	log, _ := r.metricChange()
 	f.Note = fmt.Sprintf("what %s calls replaced most of its work (%.1f%% of the program); the metric is worse by %.1f%%, which nothing else explains", f.Function, 100*f.Delta.Gross, 100*math.Expm1(log))
 	f.RuledOut = r.ruleOut(nil)
-	f.setID()
 	return f
 }
 
@@ -253,7 +221,7 @@ func (r *reporter) replaced(c *change) Finding {
 func (r *reporter) findings() []Finding {
 	var list []Finding
 	changes, gains := r.oneCarrier(r.changes), r.gains()
-	r.carriers, r.main, r.aboveMain = map[int32]int{}, call{fn: row.None}, nil
+	r.carriers, r.main, r.aboveMain = map[int32]int{}, call{fn: calltree.NoNode}, nil
 	most := 0.0
 	for _, c := range slices.Concat(changes, gains) {
 		if c.wide {

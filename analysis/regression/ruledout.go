@@ -33,7 +33,7 @@ func (r *reporter) ruleOut(f *Finding) []RuledOut {
 // ruleOutMoved compares a rise with the largest fall that no moved work explains.
 func (r *reporter) ruleOutMoved(rise float64) RuledOut {
 	largest, fall := row.None, 0.0
-	for slot := range int32(len(r.space.FunctionSelfs())) {
+	for slot := range r.space.FunctionSelfs() {
 		if !r.isTested[slot] {
 			continue
 		}

@@ -61,7 +61,6 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 	log, width := math.Log(g), stat.Interval95*math.Log(g)/z
 	after := func(log float64) float64 { return math.Expm1(log) * r.time }
 	f.Delta.Time = &Estimate{after(log), after(log - width), after(log + width), r.unit}
-	f.setID()
 	return []Finding{f}
 }
 
@@ -84,13 +83,10 @@ func (r *reporter) slower(costs []Finding) []Finding {
 		explained >= halfOf*change*r.rate.Before {
 		return nil
 	}
-	f := r.finding(Slowdown)
+	f := r.ofProgram(Slowdown, "slower; place not certain")
 	if !alone {
 		f.Status = Suspect
 	}
-	f.Score = z
-	f.Delta = r.program()
-	f.Note = "slower; place not certain"
 	if !alone && large {
 		f.Note += fmt.Sprintf(", and runs of the history differ by %.0f%%", 100*r.rate.Spread)
 	}
@@ -98,7 +94,6 @@ func (r *reporter) slower(costs []Finding) []Finding {
 		f.Path = r.space.Table.Path(node)
 		f.Headline = r.headlineAt(node, node)
 	}
-	f.setID()
 	return []Finding{f}
 }
 
@@ -116,18 +111,12 @@ func (r *reporter) everyRunShows(change float64) bool {
 // faster returns the finding that the program takes fewer samples per operation, if no place
 // is known. A service has no such finding: its rate is its load.
 func (r *reporter) faster(list []Finding) []Finding {
-	is := func(f Finding) bool { return f.Kind == Improvement }
 	if r.options.without("faster") || !r.rate.Exact || r.rate.Change() > -littleOf ||
 		-r.rate.Score() < stat.ScoreOfTail(r.options.alpha(len(r.head))) ||
-		!r.everyRunShows(r.rate.Change()) || slices.ContainsFunc(list, is) {
+		!r.everyRunShows(r.rate.Change()) || slices.ContainsFunc(list, func(f Finding) bool { return f.Kind == Improvement }) {
 		return nil
 	}
-	f := r.finding(Improvement)
-	f.Score = r.rate.Score()
-	f.Delta = r.program()
-	f.Note = "faster; place not certain"
-	f.setID()
-	return []Finding{f}
+	return []Finding{r.ofProgram(Improvement, "faster; place not certain")}
 }
 
 // everyMetricShows reports whether the metric of each tested run has most of a change, given as
@@ -152,7 +141,7 @@ func (r *reporter) codeChanged() bool {
 func (r *reporter) carrying() int32 {
 	t, at, most := r.space.Table, calltree.NoNode, halfOf*(r.rate.Rise())
 	for n := int32(0); n < int32(t.Len()); n = t.End[n] {
-		if slot := r.space.At(row.NodeTotal, n); slot != row.None && r.diff[slot] >= most {
+		if slot := r.space.At(row.NodeTotal, n); r.diff[slot] >= most {
 			at, most = n, r.diff[slot]
 		}
 	}
@@ -164,7 +153,7 @@ func (r *reporter) carrying() int32 {
 
 // headlineAt names the user's function at or above a node, and the callee towards that or a node below.
 func (r *reporter) headlineAt(node, below int32) *Headline {
-	t, calls := r.space.Table, row.None
+	t, calls := r.space.Table, calltree.NoNode
 	at, own := r.carrierOf(node)
 	if at.calls != calltree.NoNode {
 		below, node = at.calls, at.node
@@ -173,6 +162,13 @@ func (r *reporter) headlineAt(node, below int32) *Headline {
 		calls = t.Func[below]
 	}
 	return r.name(t.Func[at.node], calls, own, 1)
+}
+
+// ofProgram returns the finding of a change of the whole program's samples per operation.
+func (r *reporter) ofProgram(k Kind, note string) Finding {
+	f := r.finding(k)
+	f.Score, f.Delta, f.Note = r.rate.Score(), r.program(), note
+	return f
 }
 
 // program returns the change of the whole program's samples per operation.
@@ -192,7 +188,7 @@ func (r *reporter) programChange() *Estimate {
 
 // hotFunction returns the self row of the function that is nearly all of the program.
 func (r *reporter) hotFunction() int32 {
-	for slot := range int32(len(r.space.FunctionSelfs())) {
+	for slot := range r.space.FunctionSelfs() {
 		if r.isTested[slot] && r.whole(slot) {
 			return slot
 		}
@@ -211,6 +207,5 @@ func (r *reporter) environment() []Finding {
 	f.Score = z
 	f.Delta = Delta{Share: now - before, Base: before}
 	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel): %.0f%% → %.0f%%", 100*before, 100*now)
-	f.setID()
 	return []Finding{f}
 }

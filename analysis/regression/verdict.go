@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -10,94 +11,87 @@ import (
 // verdict is the result for one choice of tested runs.
 type verdict struct {
 	*fit
-	changes   []*change // regressions, the most significant first
-	shown     *change   // a cost that only the metric shows; nil: none
-	unstable  []*place  // rises no larger than those within the benchmark's own history
-	passing   []*place  // rises that not every tested run shows
-	moved     []*place
-	given     *given   // falls that no rise has taken
-	falls     []*place // not moved
-	blocks    int      // blocks of the own history that were tested; 0: not tested
-	noisy     int      // of these with findings
-	threshold float64  // after testing the own history
+	rises, falls []*place  // that count
+	changes      []*change // of the rises, the most significant first
+	shown        *change   // a cost that only the metric shows; nil: none
+	unstable     []*place  // rises no larger than those within the benchmark's own history
+	passing      []*place  // rises that not every tested run shows
+	moved        []*place
+	given        *given  // falls that no rise has taken; nil without places
+	blocks       int     // blocks of the own history that were tested; 0: not tested
+	noisy        int     // of these with findings
+	threshold    float64 // after testing the own history
 }
 
 // judge runs the whole method for the tested runs b against the history a.
 func judge(sp *row.Space, o *Options, a, b []int) *verdict {
-	f := newFit(sp, o, a, b)
+	v := newFit(sp, o, a, b).sorted()
+	v.ownHistory()
+	v.changes = v.merge(v.rises)
+	if v.shown = v.shownByMetric(v.changes, v.moved); v.shown != nil {
+		v.moved = slices.DeleteFunc(v.moved, func(p *place) bool { return slices.Contains(v.shown.places, p) })
+	}
+	return v
+}
+
+// sorted tells costs and gains from other places.
+func (f *fit) sorted() *verdict {
 	v := &verdict{fit: f, threshold: f.threshold}
 	places := f.places()
-	v.given = f.markMoved(places)
-	var rises, falls []*place
+	if len(places) > 0 {
+		v.given = f.markMoved(places)
+	}
 	for _, p := range places {
-		switch {
+		to := &v.falls
+		switch rises := p.d > 0; {
 		case p.moved:
-			v.moved = append(v.moved, p)
-		case p.d > 0 && !f.lasts(p):
-			v.passing = append(v.passing, p)
-		case p.d > 0 && !f.carried(p):
-			p.unstable = true
-			v.unstable = append(v.unstable, p)
-		case p.d > 0:
-			rises = append(rises, p)
-		case p.z <= -f.threshold && f.lasts(p) && f.carried(p):
-			falls = append(falls, p)
+			to = &v.moved
+		case rises && !f.lasts(p):
+			to = &v.passing
+		case rises && !f.carried(p):
+			to = &v.unstable
+		case rises:
+			to = &v.rises
+		case p.z > -f.threshold || !f.lasts(p) || !f.carried(p):
+			continue
 		}
-	}
-	fallThreshold := v.fit.threshold
-	if len(rises)+len(falls) > 0 && !o.SkipOwnHistory {
-		fallThreshold = v.ownHistory()
-	}
-	for _, p := range falls {
-		if -p.z >= fallThreshold {
-			v.falls = append(v.falls, p)
-		}
-	}
-	kept := rises[:0:0]
-	for _, p := range rises {
-		if p.z >= v.threshold {
-			kept = append(kept, p)
-		} else {
-			p.unstable = true
-			v.unstable = append(v.unstable, p)
-		}
-	}
-	v.changes = f.merge(kept)
-	if v.shown = f.shownByMetric(v.changes, v.moved); v.shown != nil {
-		v.moved = slices.DeleteFunc(v.moved, func(p *place) bool { return slices.Contains(v.shown.places, p) })
+		*to = append(*to, p)
 	}
 	return v
 }
 
 // ownHistory tests every block of the history, as long as the tested one, against the
 // rest of it. If two or more have findings although nothing is known to have changed,
-// the second largest score becomes the threshold: the noise of this benchmark has forms
-// that the model does not cover. It returns the threshold of falls.
-func (v *verdict) ownHistory() float64 {
-	if v.options.without("own history") || len(v.base) < leastHistory+blocksLeast {
-		return v.threshold
-	}
-	var peaks, falls []float64
+// the second largest score becomes the threshold, of rises and of falls: the noise of this benchmark has forms
+// that the model does not cover.
+func (v *verdict) ownHistory() {
 	k := len(v.head)
-	for at := 0; at+k <= len(v.base); at += k {
-		block := v.base[at : at+k]
-		rest := slices.Concat(v.base[:at], v.base[at+k:])
-		if len(rest) < leastHistory {
-			break
-		}
-		v.blocks++
-		rise, fall := v.within(block, rest).peak()
-		if rise > 0 {
-			peaks = append(peaks, rise)
-		}
-		if fall > 0 {
-			falls = append(falls, fall)
+	if v.options.without("own history") || v.options.SkipOwnHistory || len(v.rises)+len(v.falls) == 0 ||
+		len(v.base) < leastHistory+max(k, blocksLeast) {
+		return
+	}
+	var rises, falls []float64
+	add := func(to *[]float64, list []*place) {
+		if len(list) > 0 {
+			*to = append(*to, math.Abs(slices.MaxFunc(list, func(p, q *place) int { return cmp.Compare(math.Abs(p.z), math.Abs(q.z)) }).z))
 		}
 	}
-	v.noisy = len(peaks)
-	least := v.fit.threshold
-	v.threshold = raised(least, peaks)
-	return raised(least, falls)
+	for at := 0; at+k <= len(v.base); at += k {
+		v.blocks++
+		block := v.within(v.base[at:at+k], slices.Concat(v.base[:at], v.base[at+k:])).sorted()
+		add(&rises, block.rises)
+		add(&falls, block.falls)
+	}
+	v.noisy = len(rises)
+	v.threshold = raised(v.threshold, rises)
+	least := raised(v.fit.threshold, falls)
+	v.falls = slices.DeleteFunc(v.falls, func(p *place) bool { return -p.z < least })
+	v.rises = slices.DeleteFunc(v.rises, func(p *place) bool {
+		if p.z < v.threshold {
+			v.unstable = append(v.unstable, p)
+		}
+		return p.z < v.threshold
+	})
 }
 
 // raised returns the threshold after blocks of the history had findings of these scores.
@@ -107,24 +101,6 @@ func raised(threshold float64, peaks []float64) float64 {
 	}
 	slices.Sort(peaks)
 	return math.Max(threshold, peaks[len(peaks)-blocksLeast])
-}
-
-// peak returns the largest scores of a rise and of a fall, or 0.
-func (f *fit) peak() (rise, fall float64) {
-	places := f.places()
-	if len(places) > 0 {
-		f.markMoved(places)
-	}
-	for _, p := range places {
-		switch {
-		case p.moved || !f.lasts(p):
-		case p.d > 0 && f.carried(p):
-			rise = math.Max(rise, p.z)
-		case p.z <= -f.threshold && f.carried(p):
-			fall = math.Max(fall, -p.z)
-		}
-	}
-	return rise, fall
 }
 
 // lastingShare is the part of a rise that the first and the last of several tested runs

@@ -7,6 +7,7 @@
 package row
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -44,8 +45,8 @@ func (k Kind) Class() int {
 // Total reports whether the row holds whole subtrees.
 func (k Kind) Total() bool { return k.Class() > 0 }
 
-// None stands for a row that is too small in every run to be kept.
-const None = calltree.NoNode
+// None is the row of all that is too small in every run to be kept: it has no nodes and no samples.
+const None int32 = iota
 
 // Space is all rows of a matrix: sums of self samples that may change as one. A row is
 // a number (slot) in the order of the row index of the method: function selfs, function
@@ -56,7 +57,7 @@ type Space struct {
 	Matrix *history.Matrix // of the samples
 	Table  *calltree.Table
 
-	EdgeOf   []int32 // of a node: the pair (function of the parent, function); None for a root
+	EdgeOf   []int32 // of a node: the pair (function of the parent, function); NoNode for a root
 	EdgeNode []int32 // of a pair: its first node
 	// Whether a node has no ancestor with its function, or with its pair.
 	OuterFunction, OuterEdge []bool
@@ -95,11 +96,9 @@ func NewSpace(m *history.Matrix) *Space {
 			}
 		}
 	}
-	s.slot = make([]int32, rows)
+	s.slot, s.Kind, s.Item = make([]int32, rows), []Kind{Kinds}, []int32{calltree.NoNode}
 	for r := range rows {
-		s.slot[r] = None
-		if peak[r] >= leastPeak {
-			kind, item := s.rowOf(r)
+		if kind, item := s.rowOf(r); peak[r] >= leastPeak {
 			s.slot[r] = int32(len(s.Kind))
 			s.Kind = append(s.Kind, kind)
 			s.Item = append(s.Item, item)
@@ -129,7 +128,7 @@ func (s *Space) pairs() {
 		s.Functions[t.Func[n]] = append(s.Functions[t.Func[n]], n)
 		p := t.Parent[n]
 		if p == calltree.NoNode {
-			s.EdgeOf[n] = None
+			s.EdgeOf[n] = calltree.NoNode
 			continue
 		}
 		key := [2]int32{t.Func[p], t.Func[n]}
@@ -245,7 +244,7 @@ func (w *summing) choose(s *Space, r *history.Run) {
 	for _, n := range w.nodes {
 		f, e, self := s.Table.Func[n], s.EdgeOf[n], 2*functions+n
 		w.rows = append(w.rows, f, functions+f, self, self+int32(all))
-		if e != None {
+		if e != calltree.NoNode {
 			w.rows = append(w.rows, edges+2*e, edges+2*e+1)
 		}
 	}
@@ -271,7 +270,7 @@ func (s *Space) sum(run int, w *summing) {
 		self[n] = r.Count[i]
 		total[n] = r.Count[i]
 		sums[t.Func[n]] += r.Count[i]
-		if e := s.EdgeOf[n]; e != None {
+		if e := s.EdgeOf[n]; e != calltree.NoNode {
 			sums[s.row(EdgeSelf, e)] += r.Count[i]
 		}
 	}
@@ -342,9 +341,10 @@ func (s *Space) Roots(slot int32) []int32 {
 		return s.edges[item]
 	case EdgeTotal:
 		return s.outerEdges[item]
-	default:
+	case NodeSelf, NodeTotal:
 		return []int32{item}
 	}
+	return nil
 }
 
 // End returns the node behind those of a row that begin with one of its roots.
@@ -355,7 +355,7 @@ func (s *Space) End(slot, root int32) int32 {
 	return root + 1
 }
 
-// RootOf returns the root of a row whose nodes have n, or None.
+// RootOf returns the root of a row whose nodes have n, or NoNode.
 func (s *Space) RootOf(slot, n int32) int32 {
 	roots := s.Roots(slot)
 	at, is := slices.BinarySearch(roots, n)
@@ -363,7 +363,7 @@ func (s *Space) RootOf(slot, n int32) int32 {
 		at--
 	}
 	if at < 0 || n >= s.End(slot, roots[at]) {
-		return None
+		return calltree.NoNode
 	}
 	return roots[at]
 }
@@ -378,12 +378,11 @@ func (s *Space) Depth(slot int32) int32 {
 }
 
 // FunctionSelfs yields the slots of function selfs, which come first.
-func (s *Space) FunctionSelfs() []Kind {
-	n := 0
-	for n < len(s.Kind) && s.Kind[n] == FunctionSelf {
-		n++
+func (s *Space) FunctionSelfs() iter.Seq[int32] {
+	return func(yield func(slot int32) bool) {
+		for slot := None + 1; int(slot) < len(s.Kind) && s.Kind[slot] == FunctionSelf && yield(slot); slot++ {
+		}
 	}
-	return s.Kind[:n]
 }
 
 // Function returns the function of a row; for an edge the callee.

@@ -109,7 +109,7 @@ type vote struct {
 func (s *sizing) votes(least float64) []vote {
 	var list []vote
 	for slot := range s.Space.FunctionSelfs() {
-		x := s.Space.Values(int32(slot))
+		x := s.Space.Values(slot)
 		mean, ss := 0.0, 0.0
 		for _, t := range s.Base {
 			mean += x[t] / s.factor[t]

@@ -55,7 +55,7 @@ func UntoldOf(sp *row.Space, base, head []int) (u Untold) {
 		return u
 	}
 	for slot := range sp.FunctionSelfs() {
-		x := sp.Values(int32(slot))
+		x := sp.Values(slot)
 		share := func(t int) float64 { return x[t] / m.Runs[t].Total }
 		before, was := Each(base, share)
 		after, now := Each(head, share)
@@ -82,7 +82,7 @@ func Every(value func(t int) float64, lists ...[]int) bool {
 // functions counts the functions with so many samples in a mean base run.
 func functions(sp *row.Space, base []int, least float64) (n int) {
 	for slot := range sp.FunctionSelfs() {
-		x := sp.Values(int32(slot))
+		x := sp.Values(slot)
 		if _, mean := Each(base, func(t int) float64 { return x[t] }); mean >= least {
 			n++
 		}
