@@ -164,6 +164,18 @@ func differing(factor float64) string {
 	return fmt.Sprintf("runs of the base differ by a factor of %.1f per operation", factor)
 }
 
+// tooEarly says that the first runs of a history differ from those after them, of which no change is made; empty: none does.
+func tooEarly(runs int) string {
+	if runs == 0 {
+		return ""
+	}
+	first := "run differs"
+	if runs > 1 {
+		first = fmt.Sprintf("%d runs differ", runs)
+	}
+	return "but the first " + first + " from those after: a change needs 3 runs before it"
+}
+
 // beyondHistory says that a metric changed and no finding does.
 const beyondHistory = "is beyond its history: no place is certain"
 
@@ -265,7 +277,7 @@ func (s *Standing) Outcome() Outcome {
 		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), pair(open))
 	case o.Status == Unchanged && o.Detectable > 0:
 		for i := range s.Lines {
-			o.Reason = cmp.Or(o.Reason, differing(s.Lines[i].Differ))
+			o.Reason = cmp.Or(o.Reason, tooEarly(s.Lines[i].Before), differing(s.Lines[i].Differ))
 		}
 		o.Says = o.says()
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/change"
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
@@ -590,5 +591,17 @@ func TestOnlyChanged(t *testing.T) {
 func TestCalls(t *testing.T) {
 	if got := calls([]string{"main.main", "a.com/x.walk", "a.com/x.walk", "a.com/x.walk", "b.leaf"}); got != "main.main → x.walk ×3 → b.leaf" {
 		t.Error(got)
+	}
+}
+
+// TestFirstRunsDiffer: a benchmark is not unchanged without a word if its first runs, too few to compare with, differ.
+func TestFirstRunsDiffer(t *testing.T) {
+	for before, want := range []string{"unchanged: would have seen 2.1%",
+		"unchanged: would have seen 2.1%, but the first run differs from those after: a change needs 3 runs before it",
+		"unchanged: would have seen 2.1%, but the first 2 runs differ from those after: a change needs 3 runs before it"} {
+		s := Standing{Lines: []Line{{Standing: change.Standing{Status: Unchanged, Detectable: 0.021, Before: before}}}}
+		if got := s.Outcome().Says; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

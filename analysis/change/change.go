@@ -29,7 +29,7 @@ import (
 )
 
 // Method is the version of the method. A verdict of another version is computed again.
-const Method = 4
+const Method = 5
 
 // State is the stage of a change: stated once, sure, over, or accepted.
 type State string
@@ -156,6 +156,8 @@ type Verdict struct {
 	Detectable float64 `json:"detectable,omitempty"`
 	// Untold is what the newest runs leave open: Unchanged rests on shares.
 	regression.Untold
+	// Before is the number of first runs that differ from those after them: too few to compare with.
+	Before  int      `json:"before,omitempty"`
 	Weather *Weather `json:"weather,omitempty"` // of the newest run
 
 	// Changes are the open ones, newest onset first, then passing ones, then the ended ones.

@@ -383,3 +383,19 @@ func TestVerdictAsJSON(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, text, again)
 	}
 }
+
+// TestFirstRuns: a step that too few runs are before is no change, and the verdict says which runs differ until they are
+// compared with no more.
+func TestFirstRuns(t *testing.T) {
+	for _, at := range []int{0, 1, 2} {
+		list := files(1, 12, steps(step{"main;query;scan;filter", 2, at, 0}))
+		for n, want := range map[int]int{5: 0, 6: at, 12: at} {
+			if v := night(t, list, n); v.Status != Unchanged || len(v.Changes) != 0 || v.Before != want || v.Standing(nil).Before != want {
+				t.Errorf("step at run %d, after %d runs: %s, %d changes, %d first runs differ, want %d", at, n, v.Status, len(v.Changes), v.Before, want)
+			}
+		}
+		if v := judgeAll(t, stored(t, list), night(t, list, 8)); v.Before != at {
+			t.Errorf("step at run %d, continued: %d first runs differ", at, v.Before)
+		}
+	}
+}

@@ -104,6 +104,26 @@ func (w *walker) untold(t int) (most regression.Untold) {
 	return most
 }
 
+// before returns how many of the first runs, too few to compare with, differ from those after them; 0: none. T is not yet in the level.
+func (w *walker) before(t int) (n int) {
+	level := w.usable(append(slices.Clone(w.v.Walk.Level), t))
+	switch first := w.v.Walk.Judged + 1; {
+	case first > 2*leastLevel && first <= mostRuns && len(w.v.Changes) == 0:
+		return w.v.Before
+	case first != 2*leastLevel || len(level) < first || w.series.Type.Momentary():
+		return 0
+	}
+	for k := 1; k < leastLevel; k++ {
+		a, err := w.now.Compare(w.cols(level[k:]), w.cols(level[:k]), w.o.Options)
+		if err == nil && slices.ContainsFunc(a.Findings, func(f regression.Finding) bool {
+			return (f.Kind.Costs() || f.Kind == regression.Improvement) && f.Chance <= sureChance && !isWeather(&f, a)
+		}) {
+			n = k
+		}
+	}
+	return n
+}
+
 // The error probabilities, by one comparison, at which a change is confirmed: at once, and if it was
 // a suspect of several runs before.
 const (

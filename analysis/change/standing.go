@@ -65,6 +65,7 @@ type Standing struct {
 	// Detectable is the size that would have been seen; of Unchanged.
 	Detectable        float64  `json:"detectable,omitempty"`
 	regression.Untold          // of Unchanged, see Verdict
+	Before            int      `json:"before,omitempty"`  // likewise
 	Last              *Run     `json:"last,omitempty"`    // the last run with it; of NotAtHead and Gone
 	Since             *Run     `json:"since,omitempty"`   // the first run without it; of Gone
 	Runs              int      `json:"runs,omitempty"`    // of TooFew
@@ -114,7 +115,7 @@ func (v *Verdict) Standing(runs []Run) Standing {
 	case Machine:
 		s.Weather = v.Now()
 	case Unchanged:
-		s.Detectable, s.Untold = v.Detectable, v.Untold
+		s.Detectable, s.Untold, s.Before = v.Detectable, v.Untold, v.Before
 	}
 	return s
 }

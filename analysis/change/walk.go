@@ -74,7 +74,7 @@ func (w *walker) step(t int) error {
 	if err != nil {
 		return err
 	}
-	v.Untold = w.untold(t)
+	v.Untold, v.Before = w.untold(t), w.before(t)
 	v.Walk.Judged++
 	v.Walk.Level = append(v.Walk.Level, t)
 	for i := range v.Changes {
