@@ -63,17 +63,17 @@ func (w *Worker) routes() []server.Route {
 	}
 }
 
-func (w *Worker) status(rw http.ResponseWriter, r *http.Request) {
+// status answers from memory: a reader that waits for it calls the worker silent.
+func (w *Worker) status(rw http.ResponseWriter, _ *http.Request) {
 	s := status{Total: w.total.Load()}
 	if client := w.client.Load(); client != nil {
 		_, s.Generation = client.GroupMetadata()
 	}
 	w.mu.RLock()
 	for number, p := range w.held {
-		next := p.next.Load()
-		read, from := p.begins(r.Context())
+		next, read := p.next.Load(), *p.read.Load()
 		s.Partitions = append(s.Partitions, place{Partition: number, Next: next, End: p.last.Load(), Complete: next >= p.target,
-			Read: read, From: from})
+			Read: read, From: continuous.Later(read, *p.kept.Load())})
 	}
 	w.mu.RUnlock()
 	slices.SortFunc(s.Partitions, func(a, b place) int { return cmp.Compare(a.Partition, b.Partition) })

@@ -35,6 +35,7 @@ type file struct {
 	kept *continuous.Position // when its first upkeep began
 	fail error                // of the next PutRead
 	open bool
+	busy atomic.Pointer[sync.Mutex] // waited for before it says its position
 }
 
 func (f *file) PutRead(ctx context.Context, list []*continuous.Window, behind continuous.Position) ([]continuous.Outcome, error) {
@@ -52,6 +53,10 @@ func (f *file) PutRead(ctx context.Context, list []*continuous.Window, behind co
 }
 
 func (f *file) Position(context.Context) (continuous.Position, error) {
+	if busy := f.busy.Load(); busy != nil {
+		busy.Lock()
+		defer busy.Unlock()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at, nil
@@ -262,6 +267,29 @@ func TestMoves(t *testing.T) {
 	})
 	l.eventually("the last worker does not hold everything", func() bool { return l.parts(w1.Windows()) == 240 })
 	stop1()
+}
+
+// TestBusyStore: a worker says what it holds while its stores are busy, so that no reader calls it silent.
+func TestBusyStore(t *testing.T) {
+	l := newLab(t)
+	g := l.gateway()
+	defer g.Close()
+	if _, err := g.PutWindows(t.Context(), []*continuous.Window{window(storetest.NewWindowMaker(), 0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{files: map[int32]*file{}}
+	w, address, _ := l.worker(d)
+	l.eventually("a worker does not read the log", func() bool { return l.parts(w.Windows()) == 1 })
+	var busy sync.Mutex
+	busy.Lock()
+	defer busy.Unlock()
+	d.mu.Lock()
+	for _, f := range d.files {
+		f.busy.Store(&busy)
+	}
+	d.mu.Unlock()
+	r := l.reader(address)
+	l.eventually("a busy worker is called silent", func() bool { return r.Missing() == "" && l.parts(r.Windows()) == 1 })
 }
 
 // bad writes a record that is none.

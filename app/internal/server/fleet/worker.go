@@ -80,17 +80,16 @@ type partition struct {
 	*guarded
 	number int32
 	reader record.Reader
-	target int64     // the end of the log when it was assigned
-	caught func()    // says that it was read up to there
-	from   time.Time // from which on all windows were read, when it was read last
-	// missed is from when on it will have all windows: records before the next are not in the log any
-	// more, and none was read since. Nil: that is not so.
-	missed atomic.Pointer[time.Time]
-	next   atomic.Int64  // position
-	lost   atomic.Bool   // nobody knows who holds it
-	last   atomic.Int64  // end of the log when it was read last
-	stop   func()        // of the upkeep
-	ended  chan struct{} // the upkeep has ended
+	target int64                     // the end of the log when it was assigned
+	caught func()                    // says that it was read up to there
+	missed bool                      // records before the next are not in the log any more, and none was read since
+	read   atomic.Pointer[time.Time] // from which on all windows were read, or will be
+	kept   atomic.Pointer[time.Time] // from which on the store keeps windows, as it said last
+	next   atomic.Int64              // position
+	lost   atomic.Bool               // nobody knows who holds it
+	last   atomic.Int64              // end of the log when it was read last
+	stop   func()                    // of the upkeep
+	ended  chan struct{}             // the upkeep has ended
 }
 
 // NewWorker returns a worker, which connects when it runs.
@@ -227,15 +226,15 @@ func (w *Worker) open(ctx context.Context, number int32, start, end int64) (*par
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	p := &partition{guarded: &guarded{st: st}, number: number, target: end, from: at.From, ended: make(chan struct{})}
+	p := &partition{guarded: &guarded{st: st}, number: number, target: end, missed: at.Next < start, ended: make(chan struct{})}
 	caught, reach := context.WithCancel(context.WithoutCancel(ctx))
 	p.caught = reach
-	if at.Next < start {
-		from := hourAfter(time.Now())
-		at.Next = start
-		p.missed.Store(&from)
+	p.kept.Store(&at.Kept)
+	if p.missed {
+		at.Next, at.From = start, continuous.Later(at.From, hourAfter(time.Now()))
 		w.log.Warn("records are not in the log any more that this worker has not read", "partition", number, "until", start)
 	}
+	p.read.Store(&at.From)
 	p.reached(at.Next)
 	p.last.Store(end)
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -247,7 +246,12 @@ func (w *Worker) open(ctx context.Context, number int32, start, end int64) (*par
 		case <-time.After(catchUpWithin):
 		case <-upkeep.Done():
 		}
-		if err := st.Upkeep(upkeep, func(ctx context.Context) { w.publish(ctx, p) }); err != nil {
+		if err := st.Upkeep(upkeep, func(ctx context.Context) {
+			if at, err := st.Position(ctx); err == nil { // its answers have the error
+				p.kept.Store(&at.Kept)
+			}
+			w.publish(ctx, p)
+		}); err != nil {
 			w.end(fmt.Errorf("partition %d: %w", number, err))
 		}
 	}()
@@ -273,15 +277,6 @@ func hourAfter(t time.Time) time.Time {
 	return t.UTC().Add(clocks + time.Hour - 1).Truncate(time.Hour)
 }
 
-// begins returns from when on all windows of a partition were read, and from when on it keeps them.
-func (p *partition) begins(ctx context.Context) (read, kept time.Time) {
-	at, _ := open(p.guarded, func() (continuous.Position, error) { return p.st.Position(ctx) }) // its answers have the error
-	if missed := p.missed.Load(); missed != nil {
-		at.From = continuous.Later(at.From, *missed)
-	}
-	return at.From, continuous.Later(at.From, at.Kept)
-}
-
 // publish hands over the finished hours of a partition that was read up to where it ended.
 func (w *Worker) publish(ctx context.Context, p *partition) {
 	hours, open := w.opts.Hours.now()
@@ -289,8 +284,7 @@ func (w *Worker) publish(ctx context.Context, p *partition) {
 		return
 	}
 	began := time.Now()
-	whole, _ := p.begins(ctx)
-	n, err := hours.Publish(ctx, p.number, p.st, whole)
+	n, err := hours.Publish(ctx, p.number, p.st, *p.read.Load())
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -402,8 +396,8 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 		}
 		list = append(list, windows...)
 	}
-	next, from := f.Records[len(f.Records)-1].Offset+1, p.from
-	if p.missed.Load() != nil {
+	next, from := f.Records[len(f.Records)-1].Offset+1, *p.read.Load()
+	if p.missed {
 		from = hourAfter(f.Records[0].Timestamp)
 	}
 	var outcomes []continuous.Outcome
@@ -415,8 +409,8 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 	}) {
 		return
 	}
-	p.from = from
-	p.missed.Store(nil)
+	p.read.Store(&from)
+	p.missed = false
 	repeated := 0
 	for _, o := range outcomes {
 		if o == continuous.Repeated {
