@@ -192,7 +192,8 @@ func (s *notifyingStore) StopTask(ctx context.Context, id string, at int64) erro
 //
 // A task of TraceKind is delivered from 5 minutes before its start until its
 // end. Its Duration is then what is left of it in whole minutes, at least one;
-// all of it if it began at most half a minute ago. Tasks of the other kinds are
+// all of it if it began at most half a minute ago. Its Start is by the clock of the
+// instance, as far as that is known to be wrong. Tasks of the other kinds are
 // delivered whole, from their start until 5 minutes after it.
 func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance string, last int64) ([]Task, error) {
 	service, instance = CutName(service, MaxServiceName), CutName(instance, MaxInstanceName)
@@ -202,7 +203,7 @@ func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance stri
 	if err != nil {
 		return nil, err
 	}
-	list := deliverable(known.byFor[audience{kind, service}], instance, now)
+	list := d.deliverable(known.byFor[audience{kind, service}], instance, now)
 	if err := d.readLogs(ctx, list, last, instance, now); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (d *Dispatcher) Push(ctx context.Context, service, instance string) ([]Task
 	if err != nil {
 		return nil, err
 	}
-	list := deliverable(known.byFor[audience{TraceKind, service}], instance, now)
+	list := d.deliverable(known.byFor[audience{TraceKind, service}], instance, now)
 	if err := d.readLogs(ctx, list, math.MaxInt64, instance, now); err != nil {
 		return nil, err
 	}
@@ -279,22 +280,23 @@ func (t *Task) deliverable(instance string, now int64) bool {
 }
 
 // deliverable returns the tasks that an instance may receive now, as it receives them.
-func deliverable(all []Task, instance string, now int64) (list []Task) {
+func (d *Dispatcher) deliverable(all []Task, instance string, now int64) (list []Task) {
 	for i := range all {
 		if all[i].deliverable(instance, now) {
-			list = append(list, all[i].delivered(now))
+			list = append(list, all[i].delivered(now, d.live.wrong(InstanceKey{all[i].Service, instance})))
 		}
 	}
 	return list
 }
 
-// delivered returns the task as an agent receives it.
-func (t Task) delivered(now int64) Task {
+// delivered returns the task as an agent receives it whose clock is wrong by some ms.
+func (t Task) delivered(now, wrong int64) Task {
 	if t.Kind == TraceKind {
 		if now > t.Start+promptness {
 			t.Duration = t.End() - now
 		}
 		t.Duration = t.Minutes() * Minute
+		t.Start += wrong
 	}
 	return t.Clone()
 }

@@ -39,8 +39,8 @@ type liveInstance struct {
 	since int64
 
 	// skew is the largest difference between a time by the instance's clock and the
-	// server's time of its arrival. A delay makes a clock appear behind, so the
-	// largest of several differences is the most accurate.
+	// server's time of its arrival, since it was last written: hasSkew. A delay makes a clock appear
+	// behind, so the largest of several differences is the most accurate.
 	skew    int64
 	hasSkew bool
 
@@ -87,6 +87,17 @@ func (l *LiveInstances) see(k InstanceKey, now int64) *liveInstance {
 	}
 	i.seen = max(i.seen, now)
 	return i
+}
+
+// wrong returns how far the clock of an instance is ahead of the server's, 0 if that may be the delay
+// of a message or is not known.
+func (l *LiveInstances) wrong(k InstanceKey) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := l.known[k]; i != nil && abs(i.skew) > skewed {
+		return i.skew
+	}
+	return 0
 }
 
 // SetReadsReplies records that an instance executes the commands in the reply to any

@@ -210,6 +210,29 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// TestStartByItsClock: agents begin a task by their own clocks, so one whose clock is known to be wrong
+// is sent the start by that clock, also when its report was written to the store meanwhile.
+func TestStartByItsClock(t *testing.T) {
+	b := newBench(t)
+	task := b.task("/checkout")
+	for name, skew := range map[string]int64{"unknown": 0, "right": -20, "slow": -9_000, "behind": -3_600_000, "ahead": 3_600_000} {
+		want := task.Start
+		if name != "unknown" {
+			b.jvm(name, start+skew)
+			if err := b.dispatcher.Live().Write(b.ctx, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if skew < -10_000 || skew > 10_000 {
+			want += skew
+		}
+		tasks, err := b.dispatcher.Poll(b.ctx, traceprof.TraceKind, "shop", name, -1)
+		if err != nil || len(tasks) != 1 || tasks[0].Start != want || tasks[0].Created != task.Created {
+			t.Errorf("%s: %+v, want a start %d ms after that of the task: %v", name, tasks, want-task.Start, err)
+		}
+	}
+}
+
 func TestInstances(t *testing.T) {
 	b := newBench(t)
 	b.properties(&managementv3.InstanceProperties{Service: "shop", ServiceInstance: "shop-1", Layer: "MESH",
