@@ -51,7 +51,24 @@ type HourStore interface {
 // Compaction counts the files of a lake that a compaction merged, made and removed.
 type Compaction struct {
 	Merged, Made int // files that became fewer
+	Summed       int // days whose hours became one sum
+	Expired      int // files of days that are not kept any more
 	Removed      int // files that nothing used any more
+}
+
+// Kept says what is left of hours that were handed over: sums of days of those before Hours, nothing
+// of those before Days. Both are full days, or zero: nothing was removed yet.
+type Kept struct {
+	Hours time.Time `json:"hours,omitzero"`
+	Days  time.Time `json:"days,omitzero"`
+}
+
+// After returns what is left when a policy has removed what is too old: as Progress.Expire has it of a
+// store. Bytes do not count.
+func (k Kept) After(now time.Time, policy *Policy) Kept {
+	p := OnlyHours(time.Time{}, k).Advance(now, 0)
+	p, _, _ = p.Expire(now, &Policy{Keep: policy.Keep}, nil, nil) // what can fail counts bytes
+	return Kept{boundary(p.Kept[Hour]), boundary(p.Kept[Day])}
 }
 
 // Span is a time from one instant until before another. A zero From is the first window.
@@ -101,9 +118,15 @@ func (r Reach) With(from, until time.Time) Reach {
 }
 
 // OnlyHours is the progress of a store that has nothing but hours, and all those of days before a
-// time.
-func OnlyHours(until time.Time) Progress {
-	return Progress{Made: [3]int64{earliest, latest, Day.Begin(until.UnixMilli())}, Kept: [3]int64{latest, earliest, earliest}}
+// time, and what is left of them.
+func OnlyHours(until time.Time, kept Kept) Progress {
+	p := Progress{Made: [3]int64{earliest, latest, Day.Begin(until.UnixMilli())}, Kept: [3]int64{latest, earliest, earliest}}
+	for l, from := range map[Level]time.Time{Hour: kept.Hours, Day: kept.Days} {
+		if !from.IsZero() {
+			p.Kept[l] = from.UnixMilli()
+		}
+	}
+	return p
 }
 
 // From returns the time from which on a store with this progress has windows; zero: it has

@@ -147,7 +147,7 @@ const (
 // that ended some, and one when no window can be so late any more that it belongs to it.
 func DayFiles(now time.Time, late time.Duration) func(Partition) int {
 	return func(p Partition) int {
-		switch end := time.Unix(int64(p.Period+1)*86400, 0); {
+		switch end := p.Day().Add(24 * time.Hour); {
 		case now.Before(end.Add(dayEnds)):
 			return math.MaxInt
 		case now.Before(end.Add(late)):
@@ -157,14 +157,107 @@ func DayFiles(now time.Time, late time.Duration) func(Partition) int {
 	}
 }
 
-// Due reports whether days are to be compacted.
-func (h *Hours) Due(ctx context.Context, at time.Time) (bool, error) {
+// KeepSnapshots is how long old states stay, and files that nobody uses: a query or a publication may have begun with
+// them.
+const KeepSnapshots = 24 * time.Hour
+
+// Due reports whether days are to be compacted, summed up or removed, or states to be forgotten that were old a day ago.
+func (h *Hours) Due(ctx context.Context, at time.Time, policy *continuous.Policy) (bool, error) {
 	now, err := h.lake.Snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
 	parts, err := now.Split(ctx, DayFiles(at, h.late))
-	return len(parts) > 0, err
+	if err != nil || len(parts) > 0 || len(now.tables[h.lake.set.main()].replaced(at.Add(-2*KeepSnapshots))) > 0 {
+		return err == nil, err
+	}
+	old, err := now.Old(ctx, at.Add(-h.late), policy)
+	return old.Parts != nil || old.Expired, err
+}
+
+// Old is what a policy does not keep as it is.
+type Old struct {
+	continuous.Kept // when what is old was removed
+	// Parts are those of the first day whose hours become one sum; nil: there is none.
+	Parts   map[Partition]bool
+	Day     time.Time // of Parts
+	Expired bool      // there are files of days that are not kept
+}
+
+// Old returns what a policy does not keep. Of days that are summed up already it lists none.
+func (s *Snapshot) Old(ctx context.Context, at time.Time, policy *continuous.Policy) (Old, error) {
+	was := s.Kept()
+	old := Old{Kept: was.After(at, policy)}
+	from := continuous.Later(was.Hours, old.Days)
+	files, err := s.Files(ctx, s.lake.set.main())
+	for _, f := range files {
+		switch day := f.Day(); {
+		case day.Before(old.Days):
+			old.Expired = true
+		case day.Before(from) || !day.Before(old.Hours) || old.Parts != nil && day.After(old.Day):
+		case old.Parts == nil || day.Before(old.Day):
+			old.Day, old.Parts = day, map[Partition]bool{f.Partition: true}
+		default:
+			old.Parts[f.Partition] = true
+		}
+	}
+	return old, err
+}
+
+// Day returns the day of a part of hours.
+func (p Partition) Day() time.Time { return time.Unix(int64(p.Period)*86400, 0).UTC() }
+
+// keptProperty is the property of table series_hours that says what is left of hours, as JSON.
+const keptProperty = "dendro.kept"
+
+// Kept returns what is left of the hours that were handed over.
+func (s *Snapshot) Kept() (kept continuous.Kept) {
+	_ = json.Unmarshal([]byte(s.tables[s.lake.set.main()].Properties[keptProperty]), &kept) // none yet: nothing was removed
+	return kept
+}
+
+// SetKept says in a commit what is left of hours then. Those that were lost before are lost no more.
+func (s *Snapshot) SetKept(kept continuous.Kept) error {
+	properties := s.tables[s.lake.set.main()].Properties
+	text, err := json.Marshal(kept)
+	properties[keptProperty] = string(text)
+	for number, reach := range s.Reach() {
+		n := len(reach.Lost)
+		reach.Lost = slices.DeleteFunc(reach.Lost, func(lost continuous.Span) bool { return !kept.Days.Before(lost.Until) })
+		if len(reach.Lost) < n {
+			err = errors.Join(err, s.setReach(number, reach))
+		}
+	}
+	return err
+}
+
+func (s *Snapshot) setReach(partition int32, reach continuous.Reach) error {
+	text, err := json.Marshal(reach)
+	s.tables[s.lake.set.main()].Properties[reachProperty+strconv.Itoa(int(partition))] = string(text)
+	return err
+}
+
+// RemoveDays removes the days before those that are kept, and returns the number of files. They stay on the disk until
+// Expire removes them: a query may have begun with them.
+func (l *Lake) RemoveDays(ctx context.Context, kept continuous.Kept) (n int, err error) {
+	changes := map[string]Change{}
+	return n, l.Commit(ctx, changes, func(now *Snapshot) error {
+		for _, table := range l.Tables() {
+			files, err := now.Files(ctx, table)
+			if err != nil {
+				return err
+			}
+			gone := map[string]bool{}
+			for _, f := range files {
+				if f.Day().Before(kept.Days) {
+					gone[f.Path] = true
+				}
+			}
+			n += len(gone)
+			changes[table] = Change{Remove: gone}
+		}
+		return now.SetKept(kept)
+	})
 }
 
 // reachProperty begins the names of properties of table series_hours: which hours it has of a
@@ -214,7 +307,7 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 			from = begin
 		}
 	}
-	from = continuous.Later(from, whole)
+	from = continuous.Later(continuous.Later(from, whole), now.Kept().Hours)
 	first := from
 	if first.IsZero() {
 		stats, err := st.WindowStats(ctx)
@@ -248,9 +341,7 @@ func (h *Hours) Publish(ctx context.Context, partition int32, st continuous.Hour
 		return n, nil
 	}
 	return n, h.lake.Commit(ctx, nil, func(now *Snapshot) error {
-		text, err := json.Marshal(now.Reach()[partition].With(from, until))
-		now.tables[h.lake.set.main()].Properties[reachProperty+strconv.Itoa(int(partition))] = string(text)
-		return err
+		return now.setReach(partition, now.Reach()[partition].With(from, until))
 	})
 }
 
@@ -317,15 +408,16 @@ func (h *Hours) hand(ctx context.Context, partition int32, st continuous.HourSto
 	}
 }
 
-// rest keeps those hours that the lake does not have, in order of parts and series, and returns
-// the parts.
-func (h *Hours) rest(partition int32, list *continuous.Hours) (parts map[Partition]bool) {
+// rest keeps those hours that the lake does not have, and would keep, in order of parts and series, and
+// returns the parts.
+func (h *Hours) rest(now *Snapshot, partition int32, list *continuous.Hours) (parts map[Partition]bool) {
+	kept := now.Kept().Hours
 	parts = map[Partition]bool{}
 	var keep []int
 	for i := range list.Totals {
 		t := &list.Totals[i]
 		s := &list.Series[t.Series]
-		if h.has[hourKey{partition, s.Key(), t.Start.UnixMilli()}] < t.Parts {
+		if !t.Start.Before(kept) && h.has[hourKey{partition, s.Key(), t.Start.UnixMilli()}] < t.Parts {
 			keep = append(keep, i)
 			parts[partOf(s.Service, t.Start)] = true
 		}
@@ -344,11 +436,11 @@ func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Ho
 	if err != nil {
 		return 0, err
 	}
-	parts := h.rest(partition, list)
+	parts := h.rest(now, partition, list)
 	if err := h.read(ctx, now, parts); err != nil {
 		return 0, err
 	}
-	if parts = h.rest(partition, list); len(parts) == 0 {
+	if parts = h.rest(now, partition, list); len(parts) == 0 {
 		return 0, nil
 	}
 	w := h.writer(dayOf(list.Totals[0].Start))
@@ -365,7 +457,7 @@ func (h *Hours) commit(ctx context.Context, partition int32, list *continuous.Ho
 		if err := h.read(ctx, now, parts); err != nil {
 			return err
 		}
-		if h.rest(partition, list); len(list.Totals) < n {
+		if h.rest(now, partition, list); len(list.Totals) < n {
 			return errMeanwhile
 		}
 		return nil
@@ -395,7 +487,7 @@ func (h *Hours) writer(day int32) *hourWriter {
 		h.known[day] = map[xxh3.Uint128]bool{}
 	}
 	w := &hourWriter{writer: newWriter(h.lake.Dir, uuid.NewString()), known: h.known[day], fresh: map[xxh3.Uint128]bool{}}
-	begin := micros(time.Unix(int64(day)*86400, 0))
+	begin := micros(Partition{Period: day}.Day())
 	at := func(id []byte) (of served, isFresh bool) {
 		key := xxh3.Hash128(append([]byte(w.place.Benchmark+"\x00"), id...))
 		if isFresh = !w.known[key] && !w.fresh[key]; isFresh {
@@ -461,8 +553,7 @@ func (w *hourWriter) write(partition int32, list *continuous.Hours) error {
 
 // hourPart returns a part of hours with its directory.
 func hourPart(in Partition) partition {
-	day := time.Unix(int64(in.Period)*86400, 0).UTC().Format(time.DateOnly)
-	return partition{in, filepath.Join("data", "hour_day="+day, fmt.Sprintf("bucket=%d", in.Bucket))}
+	return partition{in, filepath.Join("data", "hour_day="+in.Day().Format(time.DateOnly), fmt.Sprintf("bucket=%d", in.Bucket))}
 }
 
 func hourRow(at hourOf, s *continuous.Series, typ *profile.ValueType, t *continuous.Total) seriesHourRow {

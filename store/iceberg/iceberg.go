@@ -413,16 +413,21 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// expire forgets the snapshots that were replaced before a time: until then, a query may have begun with them.
+// replaced returns the snapshots that were replaced before a time: until then, a query may have begun with them.
+func (m *metadata) replaced(before time.Time) (ids []int64) {
+	for i := 1; i < len(m.Snapshots); i++ {
+		if s := &m.Snapshots[i-1]; m.Snapshots[i].Time < before.UnixMilli() && m.CurrentSnapshot != nil && s.ID != *m.CurrentSnapshot {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// expire forgets them.
 func (m *metadata) expire(before time.Time) {
-	all, at := slices.Clone(m.Snapshots), 0
-	m.Snapshots = slices.DeleteFunc(m.Snapshots, func(s snapshot) bool {
-		at++
-		return at < len(all) && all[at].Time < before.UnixMilli() && m.CurrentSnapshot != nil && s.ID != *m.CurrentSnapshot
-	})
-	m.SnapshotLog = slices.DeleteFunc(m.SnapshotLog, func(l snapshotLog) bool {
-		return !slices.ContainsFunc(m.Snapshots, func(s snapshot) bool { return s.ID == l.Snapshot })
-	})
+	gone := m.replaced(before)
+	m.Snapshots = slices.DeleteFunc(m.Snapshots, func(s snapshot) bool { return slices.Contains(gone, s.ID) })
+	m.SnapshotLog = slices.DeleteFunc(m.SnapshotLog, func(l snapshotLog) bool { return slices.Contains(gone, l.Snapshot) })
 }
 
 // save writes the metadata as the version after the one at previous, empty for a new

@@ -58,7 +58,7 @@ func (s *Store) RollUp(ctx context.Context, _ time.Time, _ continuous.Policy) (c
 	return continuous.Rolled{}, ctx.Err()
 }
 
-// hours are the windows of a lake: sums of hours. Those of days are computed.
+// hours are the windows of a lake: sums of hours, and of days where hours are not kept. Others of days are computed.
 type hours struct {
 	*Store
 	until map[int32]time.Time
@@ -71,6 +71,7 @@ type selectedHours struct {
 	parts  []continuous.Part
 	where  string // condition of all hours of the series, but for their time
 	bound  string // time of a row before which hours are read, in milliseconds
+	kept   continuous.Kept
 	series []hourSeries
 	summed []string // labels that some hours of the time lack
 	place  map[continuous.Key]int32
@@ -106,9 +107,9 @@ func (h *hours) selected(ctx context.Context, q *continuous.Query, coarsest cont
 			until = continuous.Earlier(until, t)
 		}
 	}
-	sel := &selectedHours{files: map[string][]iceberg.File{}, place: map[continuous.Key]int32{}, bound: h.bound()}
+	sel := &selectedHours{files: map[string][]iceberg.File{}, place: map[continuous.Key]int32{}, bound: h.bound(), kept: now.Kept()}
 	parts := func(l continuous.Level) {
-		progress := continuous.OnlyHours(until)
+		progress := continuous.OnlyHours(until, sel.kept)
 		sel.parts = slices.DeleteFunc(progress.Parts(q.Range(), l), func(p continuous.Part) bool { return p.Level == continuous.Raw })
 	}
 	if parts(coarsest); len(sel.parts) == 0 {
@@ -198,7 +199,7 @@ func (sel *selectedHours) match(ctx context.Context, q *continuous.Query, matchi
 	err := sel.c.Rows(ctx, sql, nil, dest, func() error {
 		s := row
 		s.Labels, s.Facts, s.typ.Scale = labelsOf(labels), labelsOf(facts), int(scale)
-		s.First, s.Last = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+		s.First, s.Last = continuous.Later(time.UnixMilli(first).UTC(), sel.kept.Days), time.UnixMilli(last).UTC()
 		if len(s.Summed) > 0 {
 			sums, sel.summed = append(sums, s), continuous.Summed(sel.summed, &s.Series)
 		}
@@ -454,13 +455,19 @@ func (h *hours) WindowStats(ctx context.Context) (stats continuous.Stats, err er
 	return stats, h.selected(ctx, &q, continuous.Hour, func(sel *selectedHours) error {
 		stats.Series = int64(len(sel.series))
 		totals, err := sel.totals(ctx)
-		stats.Windows[continuous.Hour] = int64(len(totals))
+		for i := range totals {
+			stats.Windows[totals[i].Level]++
+		}
 		for i := range sel.series {
 			stats.First = continuous.Earlier(stats.First, sel.series[i].First)
 			stats.Last = continuous.Later(stats.Last, sel.series[i].Last)
 		}
 		for _, f := range sel.files["series_samples"] {
-			stats.Bytes[continuous.Hour] += f.Size
+			level := continuous.Hour
+			if f.Day().Before(sel.kept.Hours) {
+				level = continuous.Day
+			}
+			stats.Bytes[level] += f.Size
 		}
 		return err
 	})

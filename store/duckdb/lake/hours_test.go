@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +36,9 @@ type hourLab struct {
 	lake  *lake.Store
 	make  *storetest.WindowMaker
 
-	instance          []string // labels that hours lack
+	instance          []string         // labels that hours lack
+	keep              [3]time.Duration // of want, by level
+	ignored           []cmp.Option     // of answers
 	answered, refused int
 }
 
@@ -53,7 +56,7 @@ func newHourLab(t *testing.T, instance ...string) *hourLab {
 	}
 	t.Cleanup(func() { st.Close() })
 	l := &hourLab{t, time.Date(2026, 10, 30, 20, 0, 0, 0, time.UTC), mem.New(), dir, made, nil, st,
-		storetest.NewWindowMaker(), instance, 0, 0}
+		storetest.NewWindowMaker(), instance, [3]time.Duration{time.Nanosecond}, nil, 0, 0}
 	l.again()
 	return l
 }
@@ -86,7 +89,7 @@ func (l *hourLab) put(st *mem.Store, until int, list ...*continuous.Window) {
 		l.Fatal(err)
 	}
 	now := l.at.Add(time.Duration(until) * time.Hour)
-	if _, err := st.RollUp(l.Context(), now, continuous.Policy{Keep: [3]time.Duration{time.Nanosecond}, Instance: l.instance}); err != nil {
+	if _, err := st.RollUp(l.Context(), now, continuous.Policy{Keep: l.keep, Instance: l.instance}); err != nil {
 		l.Fatal(err)
 	}
 }
@@ -108,7 +111,7 @@ func (l *hourLab) same(what string, got continuous.Store, list ...continuous.Que
 			l.refused++
 			return
 		}
-		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || err[0] != nil || err[1] != nil {
+		if d := cmp.Diff(want, got, append(l.ignored, cmpopts.EquateEmpty())...); d != "" || err[0] != nil || err[1] != nil {
 			l.Fatalf("%s: %v\n%s", what, err, d)
 		}
 		l.answered++
@@ -329,7 +332,7 @@ func TestCompactDays(t *testing.T) {
 		all, errs := make([]continuous.Compaction, len(stores)), make([]error, len(stores))
 		var running sync.WaitGroup
 		for i, st := range stores {
-			running.Go(func() { all[i], errs[i] = st.CompactDays(t.Context(), at, late) })
+			running.Go(func() { all[i], errs[i] = st.Upkeep(t.Context(), at, late, &continuous.Policy{}) })
 		}
 		meanwhile()
 		running.Wait()
@@ -377,6 +380,133 @@ func TestCompactDays(t *testing.T) {
 		l.same(fmt.Sprint("after ", c.at, " hours"), l.lake, continuous.Query{})
 	}
 	l.publish(0, l.want, 0)
+}
+
+// TestOldDays: what a lake keeps is what a store keeps by the same policy: hours, then sums of days, then nothing, whoever
+// else does the same or hands hours over meanwhile, and however often it is killed. A query that began before reads on,
+// and what nobody names goes in the end.
+func TestOldDays(t *testing.T) {
+	t.Run("instances", func(t *testing.T) { testOldDays(t) })
+	t.Run("sums of instances", func(t *testing.T) { testOldDays(t, "pod") })
+}
+
+func testOldDays(t *testing.T, instance ...string) {
+	const late, now = 72 * time.Hour, 154 // 06:00 on the 6th
+	policy := continuous.Policy{Keep: [3]time.Duration{time.Hour, 24 * time.Hour, 72 * time.Hour}}
+	l := newHourLab(t, instance...) // from 20:00 on the 30th
+	r := rand.New(rand.NewPCG(15, 16))
+	hours := func(n int) time.Time { return l.at.Add(time.Duration(n) * time.Hour) }
+	for hour := 0; hour < 100; hour += 5 {
+		l.put(l.want, hour+1, l.window(r, "s2", hour), l.window(r, "s3", hour), l.window(r, "s2", hour))
+		if _, err := l.hours.Publish(t.Context(), 0, l.want, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty := mem.New()
+	l.put(empty, 100)
+	if _, err := l.hours.Publish(t.Context(), 7, empty, hours(4)); err != nil || l.reach(7) != "until 100 without -2562047 to 4" {
+		t.Fatal(l.reach(7), err)
+	}
+	began, err := l.made.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(ctx context.Context) (continuous.Compaction, error) {
+		st, err := lake.Open(t.Context(), l.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		return st.Upkeep(ctx, hours(now), late, &policy)
+	}
+	if due, err := l.hours.Due(t.Context(), hours(now), &policy); !due || err != nil {
+		t.Errorf("nothing is old: %v", err)
+	}
+	l.keep = [3]time.Duration{time.Nanosecond, policy.Keep[continuous.Hour] + late, policy.Keep[continuous.Day] + late}
+	for try := range 3 {
+		killed, kill := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(1+try)*50*time.Millisecond, kill)
+		_, _ = one(killed) // it may be done before
+	}
+	var all [3]continuous.Compaction
+	var errs [3]error
+	var running sync.WaitGroup
+	for i := range all {
+		running.Go(func() { all[i], errs[i] = one(t.Context()) })
+	}
+	l.put(l.want, now, l.window(r, "s2", 101), l.window(r, "s2", 60))
+	l.put(empty, now)
+	for partition, st := range map[int32]*mem.Store{0: l.want, 7: empty} {
+		if _, err := l.hours.Publish(t.Context(), partition, st, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one(t.Context()); err != nil { // of days to which an hour was added
+		t.Fatal(err)
+	}
+	of, _ := l.files()
+	for _, table := range l.made.Tables() {
+		if of[table+" of 30"] != 0 || of[table+" of 31"] != 2 || of[table+" of 01"] != 2 { // one of each service
+			t.Errorf("files of %s: %v", table, of)
+		}
+	}
+	ended, err := l.made.Snapshot(t.Context())
+	if want := (continuous.Kept{Hours: hours(52), Days: hours(4)}); err != nil || ended.Kept() != want {
+		t.Errorf("kept: %v, want %v: %v", ended.Kept(), want, err)
+	}
+	if got := l.reach(7); got != "until 154" {
+		t.Errorf("a time that is not kept is still lost: %s", got)
+	}
+	queries := append(l.queries(r), continuous.Query{From: hours(10), Until: hours(30)}, continuous.Query{From: hours(30)},
+		continuous.Query{Until: hours(53)})
+	l.same("old days", l.lake, continuous.Query{})
+	// Hours say of a series what was known when they were handed over.
+	l.ignored = append(l.ignored, cmpopts.IgnoreFields(continuous.Series{}, "Facts", "Last"))
+	l.same("old days", l.lake, queries...)
+
+	late1, late2 := l.window(r, "s2", 5), l.window(r, "s9", 40)
+	other := mem.New() // of a worker that was away
+	keep := l.keep
+	l.keep = [3]time.Duration{time.Nanosecond}
+	l.put(other, now, late1, late2)
+	l.keep = keep
+	l.again()
+	if n, err := l.hours.Publish(t.Context(), 0, other, time.Time{}); err != nil || n != 0 {
+		t.Errorf("%d hours of days that are summed up were handed over: %v", n, err)
+	}
+	for _, table := range l.made.Tables() {
+		files, err := began.Files(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if _, err := os.Stat(f.Path); err != nil {
+				t.Errorf("a query that began before: %v", err)
+			}
+		}
+	}
+	stray := filepath.Join(l.dir, "series_samples", "data", "hour_day=2026-10-30", "bucket=1", "killed.parquet")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(stray), 0o777), os.WriteFile(stray, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.made.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	of, disk := l.files()
+	for _, n := range of {
+		disk -= n
+	}
+	if disk != 0 {
+		t.Errorf("%d files on the disk are of no table", disk)
+	}
+	if due, err := l.hours.Due(t.Context(), hours(now), &policy); due || err != nil {
+		t.Errorf("something is old when all is done: %v", err)
+	}
+	l.same("in the end", l.lake, queries...)
 }
 
 // TestTakenOver: a worker that takes a partition whose hours another handed over, and reads the log

@@ -200,7 +200,7 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 		if o.fleet.lake != "" {
 			to, err = fleet.OpenLate(ctx, iceberg.IsDown, func(ctx context.Context) (fleet.Hours, error) {
 				hours, err := iceberg.OpenHours(ctx, o.fleet.lake, fleet.Latest)
-				return &handover{hours, o.fleet.lake}, err
+				return &handover{hours, o.fleet.lake, o.windows.Policy}, err
 			})
 			if err != nil {
 				return nil, nil, nil, err
@@ -234,11 +234,12 @@ func (o *serveOptions) joinFleet(ctx context.Context, where string, st store.Sto
 type handover struct {
 	*iceberg.Hours
 	address string
+	policy  continuous.Policy
 }
 
 // Compact implements fleet.Hours. The lake is read, by a DuckDB of its own, only while there is something to do.
 func (h *handover) Compact(ctx context.Context) (done continuous.Compaction, err error) {
-	if due, err := h.Due(ctx, time.Now()); err != nil || !due {
+	if due, err := h.Due(ctx, time.Now(), &h.policy); err != nil || !due {
 		return done, err
 	}
 	l, err := openLake(ctx, h.address)
@@ -246,13 +247,13 @@ func (h *handover) Compact(ctx context.Context) (done continuous.Compaction, err
 		return done, err
 	}
 	defer l.Close()
-	return l.CompactDays(ctx, time.Now(), fleet.Latest)
+	return l.Upkeep(ctx, time.Now(), fleet.Latest, &h.policy)
 }
 
 // lakeOfHours is the lake of a fleet as a store.
 type lakeOfHours interface {
 	fleet.Lake
-	CompactDays(ctx context.Context, at time.Time, late time.Duration) (continuous.Compaction, error)
+	Upkeep(ctx context.Context, at time.Time, late time.Duration, policy *continuous.Policy) (continuous.Compaction, error)
 }
 
 func openLake(ctx context.Context, address string) (lakeOfHours, error) {

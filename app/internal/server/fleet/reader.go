@@ -265,6 +265,9 @@ type held struct {
 // places returns who holds what: of two workers that say so, the one that heard later from the
 // group does.
 func (r *Reader) places() map[int32]held {
+	r.mu.Lock()
+	reach := r.reach
+	r.mu.Unlock()
 	all := map[int32]held{}
 	for _, w := range r.workers {
 		s := w.now()
@@ -273,11 +276,25 @@ func (r *Reader) places() map[int32]held {
 		}
 		for _, p := range s.Partitions {
 			if have, ok := all[p.Partition]; !ok || s.Generation > have.generation {
+				p.From = fullDay(p.From, reach[p.Partition])
 				all[p.Partition] = held{p, w, s.Generation}
 			}
 		}
 	}
 	return all
+}
+
+// fullDay returns from when on a worker is asked that has windows from a time on: a day of which the lake has the rest
+// is read from there as a whole, because it becomes one sum when hours are not kept any more.
+func fullDay(from time.Time, reach continuous.Reach) time.Time {
+	day := continuous.DayOf(from)
+	if from.After(day) {
+		day = day.Add(24 * time.Hour)
+	}
+	if from.IsZero() || reach.Until.Before(day) || time.Since(day) < Latest {
+		return from
+	}
+	return day
 }
 
 // gaps returns the partitions that nobody holds, or not with everything. Lost says whether those

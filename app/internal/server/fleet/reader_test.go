@@ -118,6 +118,25 @@ func TestLake(t *testing.T) {
 	}
 }
 
+// TestFullDay: a day that the lake has is read from there as a whole, once no window can be late for it.
+func TestFullDay(t *testing.T) {
+	today := continuous.DayOf(time.Now())
+	day := func(days, hours int) time.Time {
+		return today.AddDate(0, 0, days).Add(time.Duration(hours) * time.Hour)
+	}
+	for _, c := range []struct{ from, until, want time.Time }{
+		{time.Time{}, day(0, 0), time.Time{}},
+		{day(-9, 7), day(-8, 0), day(-8, 0)},
+		{day(-9, 7), day(-9, 23), day(-9, 7)}, // the lake does not have the rest
+		{day(-9, 0), day(0, 0), day(-9, 0)},
+		{day(-2, 7), day(0, 0), day(-2, 7)},
+	} {
+		if got := fullDay(c.from, continuous.Reach{Until: c.until}); !got.Equal(c.want) {
+			t.Errorf("windows from %s, the lake until %s: read from %s, want %s", c.from, c.until, got, c.want)
+		}
+	}
+}
+
 // TestLakeOfSums: a reader of workers and a lake refuses a label that hours of the lake lack, also
 // where a worker has windows with it: the rest of an answer would be missing.
 func TestLakeOfSums(t *testing.T) {

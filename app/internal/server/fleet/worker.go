@@ -42,8 +42,8 @@ type Hours interface {
 	// Publish hands the finished hours of a partition over, each once, and returns how many. Hours
 	// before whole may lack windows.
 	Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
-	// Compact makes few files of the many of days that ended, if it is worth its cost. If others do it
-	// too, the files of one remain.
+	// Compact makes few files of the many of days that ended, if it is worth its cost, and removes what is not
+	// kept any more. If others do it too, the files of one remain.
 	Compact(context.Context) (continuous.Compaction, error)
 }
 
@@ -301,8 +301,8 @@ func (w *Worker) publish(ctx context.Context, p *partition) {
 	case err != nil:
 		w.log.Error("the lake could not be compacted; trying again", "in", compactEvery.String(), "error", err)
 	case done != continuous.Compaction{}:
-		w.log.Info("compacted the lake", "files", done.Merged, "became", done.Made, "old_files_removed", done.Removed,
-			"took", time.Since(began).Round(time.Millisecond))
+		w.log.Info("compacted the lake", "files", done.Merged, "became", done.Made, "days_summed_up", done.Summed,
+			"files_of_old_days", done.Expired, "old_files_removed", done.Removed, "took", time.Since(began).Round(time.Millisecond))
 	}
 }
 
