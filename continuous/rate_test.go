@@ -25,3 +25,22 @@ func TestCovered(t *testing.T) {
 		t.Errorf("value %v in %v, not 45 s in 34 s", p.Value, p.Covered)
 	}
 }
+
+// TestCoveredOfSums is of hours and days, which have the times of all their instances together: they count up to the length
+// of the sum, also where instances ran at once in a part of it.
+func TestCoveredOfSums(t *testing.T) {
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		level         Level
+		covered, want time.Duration
+	}{{Hour, 10 * time.Minute, 10 * time.Minute}, {Hour, 10 * 10 * time.Minute, time.Hour}, {Day, 10 * time.Hour, 10 * time.Hour}} {
+		length := c.level.Length()
+		start := at.Truncate(length)
+		totals := &Totals{Series: []Series{{Service: "a", Type: Type{SampleType: "cpu"}}},
+			Totals: []Total{{Level: c.level, Start: start, Length: length, Covered: c.covered, Parts: 60, Instances: 10, Sum: 1}}}
+		chart := &Chart{Start: start, End: start, Step: length}
+		if p := chart.Lines(totals)[0].Points[0]; p.Covered != c.want {
+			t.Errorf("a sum of %s with %s of profiles covers %s, want %s", length, c.covered, p.Covered, c.want)
+		}
+	}
+}
