@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -81,7 +80,6 @@ type metadata struct {
 	Refs            map[string]ref          `json:"refs,omitempty"`
 	Snapshots       []snapshot              `json:"snapshots"`
 	SnapshotLog     []snapshotLog           `json:"snapshot-log"`
-	MetadataLog     []metadataLog           `json:"metadata-log"`
 
 	Saved     string     `json:"-"` // location of the file
 	warehouse *warehouse // of the table
@@ -119,16 +117,11 @@ type snapshotLog struct {
 	Time     int64 `json:"timestamp-ms"`
 }
 
-type metadataLog struct {
-	File string `json:"metadata-file"`
-	Time int64  `json:"timestamp-ms"`
-}
-
 // newMetadata returns the metadata of a new table.
 func (set *tableSet) newMetadata(w *warehouse, name string, columns *parquet.Schema, properties map[string]string) (*metadata, error) {
 	m := &metadata{warehouse: w, FormatVersion: 2, UUID: uuid.NewString(), Location: w.url + "/" + name, LastUpdated: time.Now().UnixMilli(),
 		Schemas: []*iceberg.Schema{iceberg.NewSchema(0)}, LastPartition: bucketField, SortOrder: 1, Properties: properties,
-		Snapshots: []snapshot{}, SnapshotLog: []snapshotLog{}, MetadataLog: []metadataLog{}}
+		Snapshots: []snapshot{}, SnapshotLog: []snapshotLog{}}
 	if err := m.evolve(columns); err != nil {
 		return nil, err
 	}
@@ -345,10 +338,11 @@ func (m *metadata) apply(ctx context.Context, c Change) error {
 		}
 		list = append([]iceberg.ManifestFile{manifest}, list...)
 	}
-	s.ManifestList, err = m.create(ctx, fmt.Sprintf("snap-%d-1-%s.avro", s.ID, uuid.NewString()), func(w io.Writer) error {
-		return iceberg.WriteManifestList(2, w, s.ID, s.Parent, &s.Sequence, 0, list)
-	})
-	if err != nil {
+	var content bytes.Buffer
+	if err := iceberg.WriteManifestList(2, &content, s.ID, s.Parent, &s.Sequence, 0, list); err != nil {
+		return err
+	}
+	if s.ManifestList, err = m.create(ctx, fmt.Sprintf("snap-%d-1-%s.avro", s.ID, uuid.NewString()), content.Bytes()); err != nil {
 		return err
 	}
 	m.LastSequence, m.LastUpdated, m.CurrentSnapshot = s.Sequence, s.Time, &id
@@ -374,43 +368,31 @@ func (m *metadata) setBounds(b *iceberg.DataFileBuilder, columns []column) {
 }
 
 // create writes a file beside the metadata and returns its location.
-func (m *metadata) create(ctx context.Context, name string, write func(io.Writer) error) (location string, err error) {
+func (m *metadata) create(ctx context.Context, name string, content []byte) (location string, err error) {
 	location = m.Location + "/metadata/" + name
-	return location, m.warehouse.create(ctx, m.warehouse.path(location), write)
+	return location, m.warehouse.create(ctx, m.warehouse.path(location), content)
 }
 
 func (m *metadata) writeManifest(ctx context.Context, snapshot int64,
-	write []func(*iceberg.ManifestWriter) error) (manifest iceberg.ManifestFile, err error) {
-	var w *iceberg.ManifestWriter
-	var n *counter
-	location, err := m.create(ctx, uuid.NewString()+"-m0.avro", func(out io.Writer) error {
-		n = &counter{Writer: out}
-		w, err = iceberg.NewManifestWriter(2, n, m.Specs[0], m.schema(), snapshot)
-		if err != nil {
-			return err
-		}
-		for _, f := range write {
-			if err := f(w); err != nil {
-				return err
-			}
-		}
-		return w.Close()
-	})
+	write []func(*iceberg.ManifestWriter) error) (iceberg.ManifestFile, error) {
+	var content bytes.Buffer
+	w, err := iceberg.NewManifestWriter(2, &content, m.Specs[0], m.schema(), snapshot)
 	if err != nil {
 		return nil, err
 	}
-	return w.ToManifestFile(location, n.n)
-}
-
-type counter struct {
-	io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n += int64(n)
-	return n, err
+	for _, f := range write {
+		if err := f(w); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	location, err := m.create(ctx, uuid.NewString()+"-m0.avro", content.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return w.ToManifestFile(location, int64(content.Len()))
 }
 
 // replaced returns the snapshots that were replaced before a time: until then, a query may have begun with them.
@@ -438,10 +420,10 @@ func (m *metadata) save(ctx context.Context, previous string) (location string, 
 		number, _, _ := strings.Cut(path.Base(previous), "-")
 		version, _ = strconv.Atoi(number)
 		version++
-		m.MetadataLog = append(m.MetadataLog, metadataLog{previous, m.LastUpdated})
-		m.MetadataLog = m.MetadataLog[max(0, len(m.MetadataLog)-100):]
 	}
-	m.Saved, err = m.create(ctx, fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()),
-		func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
+	content, err := json.Marshal(m)
+	if err == nil {
+		m.Saved, err = m.create(ctx, fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()), content)
+	}
 	return m.Saved, err
 }

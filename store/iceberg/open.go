@@ -408,7 +408,7 @@ func (l *Lake) Relocate(ctx context.Context) error {
 			}
 			m := now.tables[t.name]
 			m.warehouse, m.Location = to, to.url+"/"+t.name
-			m.CurrentSnapshot, m.Refs, m.Snapshots, m.SnapshotLog, m.MetadataLog = nil, nil, nil, nil, nil
+			m.CurrentSnapshot, m.Refs, m.Snapshots, m.SnapshotLog = nil, nil, nil, nil
 			if err := m.apply(ctx, Change{Add: files}); err != nil {
 				return err
 			}

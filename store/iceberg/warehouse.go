@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -113,7 +112,7 @@ func (w *warehouse) keep(ctx context.Context, paths ...string) error {
 }
 
 // create writes a new file and makes it durable.
-func (w *warehouse) create(ctx context.Context, path string, write func(io.Writer) error) error {
+func (w *warehouse) create(ctx context.Context, path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -121,7 +120,8 @@ func (w *warehouse) create(ctx context.Context, path string, write func(io.Write
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(write(f), f.Close()); err == nil {
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = w.keep(ctx, path)
 	}
 	if err != nil {
