@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -386,7 +385,7 @@ func (h *hours) fetch(ctx context.Context, sel *selectedHours, tables ...string)
 // Tree implements continuous.Store.
 func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
 	merged := &continuous.Merged{}
-	f, sums, typ := &forest{paths: map[iceberg.PathID]int32{}}, calltree.Vector{}, profile.ValueType{}
+	f, typ := &forest{paths: map[iceberg.PathID]int32{}}, profile.ValueType{}
 	err := h.selected(ctx, &q, continuous.Day, func(sel *selectedHours) error {
 		merged.Series = sel.list()
 		of, err := continuous.OneType(merged.Series)
@@ -432,20 +431,12 @@ func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		for _, p := range sel.parts {
 			parts = append(parts, "SELECT path, self FROM "+sel.of("series_samples", p))
 		}
-		return f.use(ctx, sel.c, "SELECT path, sum(self)::BIGINT FROM ("+strings.Join(parts, " UNION ALL ")+") GROUP BY path",
-			func(ch driver.Chunk, paths []int32) {
-				for i, self := range driver.Column[int64](ch, 1) {
-					if self != 0 {
-						sums.Nodes, sums.Self = append(sums.Nodes, paths[i]), append(sums.Self, self)
-					}
-				}
-			})
+		return f.use(ctx, sel.c, "SELECT path, sum(self)::BIGINT FROM ("+strings.Join(parts, " UNION ALL ")+") GROUP BY path")
 	})
 	if err != nil {
 		return nil, err
 	}
-	cut := f.Cut(f.used)
-	merged.Tree = calltree.NewTree(cut.Table, typ, cut.Self(sums))
+	merged.Tree = f.tree(typ)
 	return merged, nil
 }
 

@@ -224,12 +224,12 @@ func (p places) of(ch driver.Chunk) func(row int) int32 {
 type forest struct {
 	calltree.Forest
 	paths map[iceberg.PathID]int32
-	used  []int32 // paths with a value
+	used  []int32         // paths with a value
+	sums  calltree.Vector // of the self values
 }
 
-// forest reads the call paths of the profiles. Those with a row that meets a condition are
-// used. Each, which may be nil, is called with them; column 1 is the sum of the self values.
-func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, each func(ch driver.Chunk, paths []int32)) (*forest, error) {
+// forest reads the call paths of the profiles, and adds up the rows that meet a condition.
+func (v *view) forest(ctx context.Context, c *driver.Conn, condition string) (*forest, error) {
 	f := &forest{paths: map[iceberg.PathID]int32{}}
 	functions, err := v.functions(ctx, c)
 	if err != nil {
@@ -246,26 +246,30 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, eac
 	if err != nil {
 		return nil, err
 	}
-	return f, f.use(ctx, c, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", each)
+	return f, f.use(ctx, c, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path")
 }
 
-// use marks the paths in the first column of a statement as used. Each, which may be nil, is called
-// with them.
-func (f *forest) use(ctx context.Context, c *driver.Conn, sql string, each func(ch driver.Chunk, paths []int32)) error {
+// use marks the paths in the first column of a statement as used. The second one has their sums.
+func (f *forest) use(ctx context.Context, c *driver.Conn, sql string) error {
 	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		begin := len(f.used)
-		for _, id := range driver.Column[driver.Text](ch, 0) {
+		self := driver.Column[int64](ch, 1)
+		for i, id := range driver.Column[driver.Text](ch, 0) {
 			path, known := f.paths[iceberg.PathID(id.Bytes())]
 			if !known {
 				return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
 			}
-			f.used = append(f.used, path)
-		}
-		if each != nil {
-			each(ch, f.used[begin:])
+			if f.used = append(f.used, path); self[i] != 0 {
+				f.sums.Nodes, f.sums.Self = append(f.sums.Nodes, path), append(f.sums.Self, self[i])
+			}
 		}
 		return nil
 	})
+}
+
+// tree returns the sum of the rows.
+func (f *forest) tree(typ profile.ValueType) *calltree.Tree {
+	cut := f.Cut(f.used)
+	return calltree.NewTree(cut.Table, typ, cut.Self(f.sums))
 }
 
 // read adds the call paths of rows that SQL selects, parents before children.
@@ -314,7 +318,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	}
 	if len(v.profiles) > 0 {
 		err = s.use(func(c *driver.Conn) error {
-			f, err = v.forest(ctx, c, condition, nil)
+			f, err = v.forest(ctx, c, condition)
 			return err
 		})
 		if err != nil {
@@ -420,20 +424,12 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		return nil, nil, err
 	}
 	var f *forest
-	var sums calltree.Vector
 	err = s.use(func(c *driver.Conn) error {
-		f, err = v.forest(ctx, c, hasSelf, func(ch driver.Chunk, paths []int32) {
-			for i, self := range driver.Column[int64](ch, 1) {
-				if self != 0 {
-					sums.Nodes, sums.Self = append(sums.Nodes, paths[i]), append(sums.Self, self)
-				}
-			}
-		})
+		f, err = v.forest(ctx, c, hasSelf)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	cut := f.Cut(f.used)
-	return calltree.NewTree(cut.Table, store.SumType(v.profiles), cut.Self(sums)), v.profiles, nil
+	return f.tree(store.SumType(v.profiles)), v.profiles, nil
 }
