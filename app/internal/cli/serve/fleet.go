@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -166,7 +166,9 @@ func (o *demo) run(ctx context.Context, e *command.Env) (err error) {
 		p := parts[i]
 		running.Go(func() { p.keep(ctx, program, o.dir, say) })
 		if err := p.ready(ctx); err != nil {
-			return fmt.Errorf("%s: %w\n%s", p.name, err, lastOf(p.log.Name()))
+			text, _ := os.ReadFile(p.log.Name())
+			text = bytes.TrimSpace(text)
+			return fmt.Errorf("%s: %w\n%s", p.name, err, text[bytes.LastIndexByte(text, '\n')+1:])
 		}
 		say("%-9s  http://%s", p.name, p.address)
 	}
@@ -219,19 +221,6 @@ func (p *part) ready(ctx context.Context) error {
 			return fmt.Errorf("it does not answer: %w", context.Cause(ctx))
 		}
 	}
-}
-
-// lastOf returns the last line of a log.
-func lastOf(file string) (line string) {
-	f, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line = lines.Text()
-	}
-	return line
 }
 
 // history is how far back the first profiles are, of which each is pastWindow long.
