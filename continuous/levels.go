@@ -182,6 +182,15 @@ func (p *Policy) Gone(now time.Time) int64 {
 	return max(earliest, Day.Begin(now.Add(-p.Keep[Day]).UnixMilli()))
 }
 
+// Beyond returns from when on a store keeps windows that removed more than the policy does by their age, such as those beyond
+// its bytes; zero: it did not.
+func (p *Policy) Beyond(kept, now time.Time) time.Time {
+	if kept.UnixMilli() <= p.Gone(now) {
+		return time.Time{}
+	}
+	return kept
+}
+
 // Weight is how much the windows of a level and a service take that start in one window of the
 // next coarser level (of Day: of its own), which begins at Start.
 type Weight struct {

@@ -78,3 +78,18 @@ func TestPartsReadOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestBeyond: what a policy removed by its age is in no lake either; a store that removed more needs it.
+func TestBeyond(t *testing.T) {
+	now := time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return DayOf(now).AddDate(0, 0, n) }
+	policy := &Policy{Keep: [3]time.Duration{Day: 10 * Day.Length()}}
+	for kept, want := range map[time.Time]time.Time{{}: {}, day(-11): {}, day(-10): {}, day(-9): day(-9)} {
+		if got := policy.Beyond(kept, now); !got.Equal(want) {
+			t.Errorf("kept from %s: %s, want %s", kept, got, want)
+		}
+	}
+	if got := new(Policy).Beyond(day(-900), now); !got.Equal(day(-900)) {
+		t.Errorf("of a policy that keeps everything: %s", got)
+	}
+}

@@ -113,8 +113,9 @@ func (o *serveOptions) serveGateway(ctx context.Context, e *command.Env) (err er
 type partitionFile struct {
 	partitionWindows
 	continuous.Follower
-	keep pushes.Upkeep
-	file store.Store
+	keep   pushes.Upkeep
+	policy continuous.Policy
+	file   store.Store
 }
 
 type partitionWindows = continuous.HourStore
@@ -122,6 +123,13 @@ type partitionWindows = continuous.HourStore
 // Upkeep implements fleet.PartitionStore.
 func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)) error {
 	return p.keep(ctx, rolled)
+}
+
+// Position implements continuous.Follower. What is too old is in no lake either, which a reader would ask for it.
+func (p *partitionFile) Position(ctx context.Context) (continuous.Position, error) {
+	at, err := p.Follower.Position(ctx)
+	at.Kept = p.policy.Beyond(at.Kept, time.Now())
+	return at, err
 }
 
 // Close implements fleet.PartitionStore.
@@ -150,7 +158,7 @@ func (o *serveOptions) worker(where string, hours *fleet.Late[fleet.Hours]) (*fl
 		if err != nil {
 			return nil, err
 		}
-		p := &partitionFile{file: st}
+		p := &partitionFile{file: st, policy: options.Policy}
 		p.partitionWindows, _ = store.As[continuous.HourStore](st)
 		p.Follower, _ = store.As[continuous.Follower](st)
 		if p.keep, err = options.Keep(st); err != nil {
