@@ -29,6 +29,7 @@ type Worker struct {
 	projection *calltree.Projection
 	depth      []int32                   // of each stack, in frames
 	cuts       map[profile.StackID]int32 // paths of the callers in stacks deeper than MaxDepth
+	entries    int64                     // bytes that a profile took for its entries, at most
 	names      int                       // bytes of names in symbols, of the first counted functions
 	counted    int
 	rows       []row              // scratch
@@ -46,11 +47,13 @@ type Worker struct {
 }
 
 // maxWarmStacks, maxWarmFunctions and maxWarmNames bound the tables of raw names: about 50 bytes
-// per stack and 800 per function, and bytes of long names.
+// per stack and 800 per function, and bytes of long names; maxWarmEntries bounds the bytes that
+// decoders keep of the entries of a profile.
 const (
 	maxWarmStacks    = 1 << 19
 	maxWarmFunctions = 1 << 16
 	maxWarmNames     = 64 << 20
+	maxWarmEntries   = 32 << 20
 )
 
 // maxNewFrames and maxNewStacks bound what one push may add to them: a stack takes one byte of
@@ -74,7 +77,8 @@ func (w *Worker) cool() {
 		f := &w.symbols.Functions[w.counted]
 		w.names += len(f.Name) + len(f.SystemName) + len(f.Module) + len(f.File) + len(f.Language)
 	}
-	if w.symbols.Stacks.Len() > maxWarmStacks || len(w.symbols.Functions) > maxWarmFunctions || w.names > maxWarmNames {
+	if w.symbols.Stacks.Len() > maxWarmStacks || len(w.symbols.Functions) > maxWarmFunctions || w.names > maxWarmNames ||
+		w.entries > maxWarmEntries {
 		w.reset()
 	}
 	if cap(w.rows) > maxWarmStacks {
@@ -128,8 +132,11 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 		return err
 	}
 	w.symbols.Limit(maxNewFrames, maxNewStacks)
-	limits.Room = &room{roomFree + roomRatio*size}
+	full := roomFree + roomRatio*size
+	left := &room{full}
+	limits.Room = left
 	err := read(d, w.symbols, limits)
+	w.entries = max(w.entries, full-left.left)
 	if w.symbols.Full() {
 		err = fmt.Errorf("%w: a push has at most %d functions and frames, and %d call paths", profile.ErrTooLarge, maxNewFrames, maxNewStacks)
 		w.reset()
@@ -141,12 +148,13 @@ func (w *Worker) Read(name string, size int64, makeDecoder func() profile.Decode
 }
 
 // room is what a reader may take in memory besides functions, frames, stacks and samples: so many
-// times the bytes of the content, and something for small ones.
+// times the bytes of the content, and something for small ones. Large profiles of programs take three
+// times their bytes.
 type room struct{ left int64 }
 
 const (
-	roomFree  = 16 << 20
-	roomRatio = 16
+	roomFree  = 64 << 20
+	roomRatio = 4
 )
 
 // Take counts bytes of memory. It implements the Room of profile.Limits.

@@ -34,7 +34,7 @@ func emptyEntries(t *testing.T, p *process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused("resources of OTLP", answer, "takes more than 16 times its size in memory")
+	refused("resources of OTLP", answer, "times its size in memory")
 
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{})))
