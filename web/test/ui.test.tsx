@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Change } from '../src/core/answers';
 import { Http, setSource } from '../src/core/source';
 import { Facts } from '../src/ui/Evidence';
-import { KeyHelp, press, useKeys } from '../src/ui/Keys';
+import { KeyHelp, press, searchShown, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
@@ -180,4 +180,20 @@ it('says that nothing was copied where the browser lets no page copy', async () 
   }
   if (own) Object.defineProperty(navigator, 'clipboard', own);
   else delete (navigator as { clipboard?: unknown }).clipboard;
+});
+
+describe('keys while the search is loaded', () => {
+  it('are its text', async () => {
+    const ran = vi.fn();
+    const Page = () => (useKeys([{ keys: '/', help: '', run: () => ((searchShown.value = ''), true) }, { keys: 't', help: '', run: ran }]), null);
+    await show(<Page />);
+    document.addEventListener('keydown', press);
+    const type = (keys: string[]) => keys.forEach(key => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })));
+    type(['/', 'm', 'a', 't', 'Shift']);
+    expect(searchShown.value).toBe('mat');
+    type(['Escape']);
+    expect(searchShown.value).toBe(false);
+    document.removeEventListener('keydown', press);
+    expect(ran).not.toHaveBeenCalled();
+  });
 });

@@ -58,7 +58,7 @@ function One({ name, scope, params }: InScope & { name: string }) {
               {notesOf(h.notes).map(n => (
                 <p key={n}>{visible(n)}</p>
               ))}
-              <button type="button" onClick={() => (searchShown.value = true)}>
+              <button type="button" onClick={() => (searchShown.value = '')}>
                 Search
               </button>
             </div>

@@ -13,7 +13,8 @@ export interface Key {
 /** The keys of what is shown, as they are now: a page that learns more of its data gets more of them. */
 const sets = signal<readonly { current: readonly Key[] }[]>([]);
 export const helpShown = signal(false);
-export const searchShown = signal(false);
+/** What the search begins with, while it is shown: its code may load while one types. */
+export const searchShown = signal<string | false>(false);
 
 /** Registers keys while the component is shown; later ones take precedence. */
 export function useKeys(list: Key[]): void {
@@ -35,6 +36,13 @@ function nameOf(e: KeyboardEvent): string {
 export function press(e: KeyboardEvent): void {
   if (document.querySelector('dialog[open]')) return;
   const name = nameOf(e);
+  if (searchShown.value !== false) {
+    if (name === 'Escape') searchShown.value = false;
+    else if (name.length === 1) searchShown.value += name;
+    else return;
+    e.preventDefault();
+    return;
+  }
   const target = e.target as HTMLElement;
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
   if (typing && name !== 'Escape' && !name.startsWith('Ctrl+')) return;

@@ -48,7 +48,7 @@ function groupsOf(f: SearchResult, text: string): [kind: string, title: string, 
 /** The dialog, while it is shown. */
 export default function Search() {
   const ref = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState('');
+  const [text, setText] = useState(searchShown.value || '');
   const [at, setAt] = useState(0);
   const asked = text.trim();
   const answer = useLoad<SearchResult>(asked, async o => {

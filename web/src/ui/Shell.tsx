@@ -64,7 +64,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
     {
       keys: '/ Ctrl+k',
       help: 'search everything',
-      run: e => !!Search && (e.key !== '/' || !document.querySelector('.workspace')) && (searchShown.value = true),
+      run: e => !!Search && (e.key !== '/' || !document.querySelector('.workspace')) && ((searchShown.value = ''), true),
     },
     { keys: '?', help: 'this help', run: () => (helpShown.value = true) },
     { keys: 't', help: 'dark or light', run: nextTheme },
@@ -117,7 +117,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
           </button>
         )}
         {Search && (
-          <button type="button" class="searchbutton" onClick={() => (searchShown.value = true)} title="search (/, Ctrl+K)">
+          <button type="button" class="searchbutton" onClick={() => (searchShown.value = '')} title="search (/, Ctrl+K)">
             Search <kbd>/</kbd>
           </button>
         )}
@@ -136,7 +136,7 @@ export function Shell({ children, search: Search }: { children: ComponentChildre
       <Tip />
       <Said />
       <KeyHelp />
-      {Search && searchShown.value && <Search />}
+      {Search && searchShown.value !== false && <Search />}
     </>
   );
 }
