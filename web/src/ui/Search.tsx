@@ -50,6 +50,7 @@ export default function Search() {
   const ref = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState(searchShown.value || '');
   const [at, setAt] = useState(0);
+  const [entered, setEntered] = useState(false); // before the answer came
   const asked = text.trim();
   const answer = useLoad<SearchResult>(asked, async o => {
     await pause(100, o.signal); // while one types
@@ -64,12 +65,17 @@ export default function Search() {
   const key = (e: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (by) setAt((active + by + rows.length) % Math.max(1, rows.length));
-    else if (e.key === 'Enter' && rows[active] && !answer.busy) {
-      close();
-      goTo(rows[active].to);
-    } else return;
+    else if (e.key === 'Enter') setEntered(true);
+    else return;
     e.preventDefault();
   };
+  useEffect(() => {
+    if (!entered || answer.busy) return;
+    setEntered(false);
+    if (!rows[active]) return;
+    close();
+    goTo(rows[active].to);
+  }, [entered, answer.busy]);
   let n = -1;
   return (
     <dialog ref={ref} class="search" aria-label="Search" onClose={close} onClick={e => (e.target as Element).closest('a, input') ? (e.target as Element).closest('a') && close() : e.target === ref.current && close()}>
@@ -83,7 +89,7 @@ export default function Search() {
         spellcheck={false}
         autocomplete="off"
         value={text}
-        onInput={e => (setText(e.currentTarget.value), setAt(0))}
+        onInput={e => (setText(e.currentTarget.value), setAt(0), setEntered(false))}
         onKeyDown={key}
       />
       {answer.error && <Failure error={answer.error} what="what was found" retry={answer.retry} />}
