@@ -482,6 +482,7 @@ func TestCount(t *testing.T) {
 			return nil
 		})
 	}
+	s.Until("all segments", func(seen servertest.Seen) bool { return len(seen.Segments) >= 8 }) // a goroutine ends its own later
 	stop()
 	seen := s.Seen()
 	if len(seen.Snapshots) != 4 || len(seen.Segments) != 8 {
