@@ -134,10 +134,12 @@ func (f filling) Read(p []byte) (int, error) {
 // It returns an error of the connection as it is.
 func notJSON(what string, err error) error {
 	var syntax *json.SyntaxError
+	var number *json.UnmarshalTypeError // that no float64 holds
 	switch {
 	case err == nil:
 		return fmt.Errorf("%w: %s", ErrMalformed, what)
-	case server.BodyProblem(err) == nil && (errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+	case server.BodyProblem(err) == nil &&
+		(errors.As(err, &syntax) || errors.As(err, &number) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, what, err)
 	}
 	return err

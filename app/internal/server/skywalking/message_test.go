@@ -257,6 +257,7 @@ func TestKnownSnapshotsCostNothing(t *testing.T) {
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`[{"traceId":"t","spans":[{"startTime":"5","unknown":[]}]},{}]`))
 	f.Add([]byte(`[{"traceId":"\ud800"}`))
+	f.Add([]byte(`9E999`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		check := func(msg []byte) error {
 			_, err := decode(msg, new(agentv3.SegmentObject))
