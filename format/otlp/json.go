@@ -33,17 +33,12 @@ func decodeJSON(content []byte, l profile.Limits, k *linker) error {
 
 // valueEnd returns the length of the object that text begins with, or all of it.
 func valueEnd(text []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	depth := 0
+	for i, c := range protobuf.Structure(text) {
+		switch c {
+		case '{', '[':
 			depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			if depth--; depth <= 0 {
 				return i + 1
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -33,6 +34,25 @@ type Translator struct {
 	out    []byte
 	wanted int   // a place in out, or -1
 	found  int64 // the place in the JSON text of the message at wanted
+}
+
+// Structure yields the bytes of a JSON text that are outside of its strings, and their places: braces among them.
+func Structure(text []byte) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		quoted := false
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '"':
+				quoted = !quoted
+			case !quoted:
+				if !yield(i, c) {
+					return
+				}
+			case c == '\\':
+				i++
+			}
+		}
+	}
 }
 
 // FromJSON translates a message to the binary form; no text is the empty message. Strictly, a name

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -16,5 +17,17 @@ func TestPlainNumber(t *testing.T) {
 		if got, ok := plainNumber([]byte(text)); ok {
 			t.Errorf("%q: %d", text, got)
 		}
+	}
+}
+
+// TestStructure wants the bytes outside of strings, at their places.
+func TestStructure(t *testing.T) {
+	const text = `{"a{\"}":[1,"\\"]}`
+	got := []byte(strings.Repeat(" ", len(text)))
+	for i, c := range Structure([]byte(text)) {
+		got[i] = c
+	}
+	if want := `{       :[1,    ]}`; string(got) != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

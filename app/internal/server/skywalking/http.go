@@ -14,6 +14,7 @@ import (
 	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/format/protobuf"
 )
 
 // TypeMalformed is the problem type for a body that cannot be decoded.
@@ -164,14 +165,8 @@ func fromJSON(text []byte, m proto.Message, handle func(msg []byte) error) error
 
 // objects returns the number of objects in a text of JSON.
 func objects(text []byte) (n int) {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == '{' && !quoted:
+	for _, c := range protobuf.Structure(text) {
+		if c == '{' {
 			n++
 		}
 	}
