@@ -153,7 +153,7 @@ const (
 // Take counts the bytes of memory that a decoder asks for. It implements the Room of profile.Limits.
 func (w *walk) Take(n int64) error {
 	if w.taken += n; w.taken > roomFree+roomRatio*(w.limits.Inflated-w.left) {
-		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)
+		return profile.OutOfRoom(roomRatio)
 	}
 	if w.StackBytes == 0 { // it is not kept
 		return nil

@@ -147,6 +147,11 @@ func TooLarge(what string, limit int64, option string) error {
 // TooDeep returns the ErrTooLarge of a stack of more frames than the limit.
 func TooDeep(limit int) error { return TooLarge("stack deeper", int64(limit), "--max-depth") }
 
+// OutOfRoom returns the ErrTooLarge of a content whose entries take more than so many times its size.
+func OutOfRoom(times int) error {
+	return fmt.Errorf("takes more than %d times its size in memory: %w", times, ErrTooLarge)
+}
+
 // Malformed returns an ErrMalformed that says what is wrong.
 func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)

@@ -160,7 +160,7 @@ const (
 // Take counts bytes of memory. It implements the Room of profile.Limits.
 func (r *room) Take(n int64) error {
 	if r.left -= n; r.left < 0 {
-		return fmt.Errorf("takes more than %d times its size in memory: %w", roomRatio, profile.ErrTooLarge)
+		return profile.OutOfRoom(roomRatio)
 	}
 	return nil
 }
