@@ -42,7 +42,7 @@ func (r *received) status() error {
 	case r.err == nil:
 		return nil
 	case errors.Is(r.err, ErrBusy):
-		return TryLater(codes.Unavailable, r.err.Error(), busyPause)
+		return StatusOf(r.err)
 	case errors.Is(r.err, errInflated):
 		return status.Errorf(codes.ResourceExhausted, "%v: the maximum is %d bytes (raise it with --max-inflated)", r.err, r.limit)
 	case r.ctx.Err() != nil:
