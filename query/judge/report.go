@@ -243,11 +243,15 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	}
 	if policy != nil {
 		doc.Verdict.NotHead = notHead
-		if elsewhere, err := r.measuredElsewhere(ctx, st, q); err != nil {
-			return nil, err
-		} else if doc.Verdict.NewHistory && elsewhere {
-			doc.Verdict.NewHistory = false
-			notes = append(notes, fmt.Sprintf("%s has runs of other machines than %s", r.Base, strings.Join(q.Machines, ", ")))
+		if doc.Verdict.NewHistory {
+			elsewhere, err := r.measuredElsewhere(ctx, st, q)
+			if err != nil {
+				return nil, err
+			}
+			if elsewhere {
+				doc.Verdict.NewHistory = false
+				notes = append(notes, fmt.Sprintf("%s has runs of other machines than %s", r.Base, strings.Join(q.Machines, ", ")))
+			}
 		}
 	}
 	if followed != nil && policy == nil {
