@@ -270,7 +270,7 @@ func (p pySpy) finish(_ context.Context, s *Session, file string, keep func(stri
 		}
 		if name, ok := below(s.root, path); ok {
 			f["file"], _ = json.Marshal(name) // of a text
-		} else if _, ok := strings.CutPrefix(path, s.origin+string(filepath.Separator)); ok && s.origin != "" && !module.MatchString(path) {
+		} else if _, ok := below(s.origin, path); ok && s.origin != "" {
 			return "", 0, fmt.Errorf("%s ran, which is of no commit: Python found it before the commit's own file; install that, for example with --build 'pip install -e .'", path)
 		}
 		texts[i] = fmt.Sprintf("%s (%s);", name, path)
