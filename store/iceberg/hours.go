@@ -241,7 +241,8 @@ func (s *Snapshot) setReach(partition int32, reach continuous.Reach) error {
 // Expire removes them: a query may have begun with them.
 func (l *Lake) RemoveDays(ctx context.Context, kept continuous.Kept) (n int, err error) {
 	changes := map[string]Change{}
-	return n, l.Commit(ctx, changes, func(now *Snapshot) error {
+	err = l.Commit(ctx, changes, func(now *Snapshot) error {
+		n = 0 // it is called again if another was faster
 		for _, table := range l.Tables() {
 			files, err := now.Files(ctx, table)
 			if err != nil {
@@ -258,6 +259,7 @@ func (l *Lake) RemoveDays(ctx context.Context, kept continuous.Kept) (n int, err
 		}
 		return now.SetKept(kept)
 	})
+	return n, err
 }
 
 // reachProperty begins the names of properties of table series_hours: which hours it has of a
