@@ -56,8 +56,8 @@ type Compaction struct {
 	Removed      int // files that nothing used any more
 }
 
-// Kept says what is left of hours that were handed over: sums of days of those before Hours, nothing
-// of those before Days. Both are full days, or zero: nothing was removed yet.
+// Kept says from when on a lake keeps hours, and from when on it keeps sums of days; nothing is kept before Days.
+// Both are the start of a day, or zero if nothing was removed yet.
 type Kept struct {
 	Hours time.Time `json:"hours,omitzero"`
 	Days  time.Time `json:"days,omitzero"`

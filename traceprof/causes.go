@@ -77,7 +77,7 @@ func (f *facts) clockSkew() (Cause, bool) {
 		if worst < 0 {
 			way = "behind"
 		}
-		c.Text = fmt.Sprintf("The clock of %s is %s %s the server's. Agents begin and date by their own clocks; a task's start is moved for those that were known when it was delivered.", some(c.Instances), span(abs(worst)), way)
+		c.Text = fmt.Sprintf("The clock of %s is %s %s the server's. Agents begin tasks and date snapshots by their own clocks. The start of this task was adjusted if the difference was known when it was delivered.", some(c.Instances), span(abs(worst)), way)
 		return c, true
 	}
 	last := f.task.Start + f.task.Duration + lateDump // agents go on when a task is stopped

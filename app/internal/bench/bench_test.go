@@ -65,7 +65,8 @@ func TestRunnerOf(t *testing.T) {
 	}
 }
 
-// TestBuild: a tree is built by the files at its top or where the command runs, and what is installed for Python is the tree's.
+// TestBuild: files at the top of a tree, or in the directory of the command, select how it is built. Python
+// packages are installed into the environment of the tree.
 func TestBuild(t *testing.T) {
 	bin, dir := t.TempDir(), t.TempDir()
 	log := filepath.Join(bin, "log")

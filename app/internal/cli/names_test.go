@@ -91,8 +91,8 @@ func answer(args ...string) (status int, out, said string) {
 	return status, o.String(), e.String()
 }
 
-// obeyed returns the first character that a terminal obeys, or that hides what is there; 0: none. Tabs of TSV and
-// ends of lines are those of the output.
+// obeyed returns the first character that controls a terminal or hides text; 0 if there is none. Tabs and ends of
+// lines are allowed: the output has its own.
 func obeyed(text string) rune {
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError) {

@@ -164,7 +164,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestCommits: what is measured and what is judged is one commit, but for pull_request_target, whose code is the base's.
+// TestCommits: the commit that is measured is also judged, except in pull_request_target, which checks out the base.
 func TestCommits(t *testing.T) {
 	pull := func(event string) *Workflow {
 		return &Workflow{Event: event, Commit: "sha", HeadCommit: "head", Number: 7}

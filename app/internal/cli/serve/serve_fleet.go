@@ -125,7 +125,8 @@ func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)
 	return p.keep(ctx, rolled)
 }
 
-// Position implements continuous.Follower. What is too old is in no lake either, which a reader would ask for it.
+// Position implements continuous.Follower. It leaves out what was removed by its age: the lake has removed that too,
+// so a reader need not ask the lake for it.
 func (p *partitionFile) Position(ctx context.Context) (continuous.Position, error) {
 	at, err := p.Follower.Position(ctx)
 	at.Kept = p.policy.Beyond(at.Kept, time.Now())

@@ -166,7 +166,7 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
-// TestBusy: a query without memory is told when to try again; it is no fault of the server.
+// TestBusy: the answer to a query for which there is no memory is 503, with the time to try again.
 func TestBusy(t *testing.T) {
 	w := httptest.NewRecorder()
 	WriteError(w, httptest.NewRequest(http.MethodGet, "/", nil), fmt.Errorf("a graph: %w", server.ErrBusy))

@@ -42,8 +42,8 @@ type Hours interface {
 	// Publish hands the finished hours of a partition over, each once, and returns how many. Hours
 	// before whole may lack windows.
 	Publish(ctx context.Context, partition int32, st continuous.HourStore, whole time.Time) (int, error)
-	// Compact makes few files of the many of days that ended, if it is worth its cost, and removes what is not
-	// kept any more. If others do it too, the files of one remain.
+	// Compact merges the files of days that ended, if that is worth its cost, and removes hours and days that are
+	// too old. If several workers do it at once, the files of one remain.
 	Compact(context.Context) (continuous.Compaction, error)
 }
 
