@@ -42,7 +42,7 @@ func (s *metricSums) json(name string, text []byte) error {
 		at += bytes.Index(text[at:], one)
 		var b jsonBenchmark
 		if err := decodeQuoted(one, &b); err != nil {
-			if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+			if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 				e.Offset += int64(at) // in the file
 			}
 			return jsonProblem(name, text, err)

@@ -103,8 +103,7 @@ func expandPath(arg string) ([]Source, error) {
 	if err != nil {
 		matches, globErr := filepath.Glob(arg)
 		if globErr != nil || len(matches) == 0 {
-			var place *fs.PathError
-			if errors.As(err, &place) {
+			if place, ok := errors.AsType[*fs.PathError](err); ok {
 				err = fmt.Errorf("%s: %w", arg, place.Err)
 			}
 			return nil, err

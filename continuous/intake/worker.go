@@ -97,9 +97,8 @@ func (w *Worker) Expand(bytes int64) error { return w.spend(cost.Expanded, bytes
 
 // spend counts what a push costs before it is spent.
 func (w *Worker) spend(u cost.Unit, n int64) error {
-	var exceeded *cost.Exceeded
 	err := w.cost.Spend(u, n)
-	if errors.As(err, &exceeded) {
+	if exceeded, ok := errors.AsType[*cost.Exceeded](err); ok {
 		return &Refusal{over: *exceeded, Reason: "size"}
 	}
 	return err

@@ -71,8 +71,7 @@ func (g *graph) readHTML(b []byte) error {
 		}
 		line := bytes.TrimRight(b[at:end], " \r;")
 		if err := r.line(line); err != nil {
-			var pe *profile.ParseError
-			if errors.As(err, &pe) {
+			if _, ok := errors.AsType[*profile.ParseError](err); ok {
 				return err
 			}
 			if errors.Is(err, profile.ErrTooLarge) {

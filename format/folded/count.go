@@ -186,8 +186,7 @@ func (e *lineError) Error() string {
 // position pos of the window. cut tells that the line had no line feed.
 func (r *run) place(err error, pos int, cut bool) error {
 	place := &profile.ParseError{Line: r.line, Offset: r.in.offset(pos), Err: err}
-	var bad *lineError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*lineError](err); ok {
 		place.Offset += int64(bad.at)
 		place.Err = malformed(bad)
 		place.Hint = bad.hint

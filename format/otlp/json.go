@@ -68,8 +68,7 @@ func decodeOne(j *protobuf.Translator, text []byte, l profile.Limits, k *linker)
 		return err
 	}
 	err = protobuf.Place(k.current(msg, 0, len(msg)))
-	var pe *profile.ParseError
-	if errors.As(err, &pe) && pe.Offset >= 0 {
+	if pe, ok := errors.AsType[*profile.ParseError](err); ok && pe.Offset >= 0 {
 		moved := *pe
 		moved.Offset = j.Place(text, int(pe.Offset), l)
 		return &moved

@@ -133,8 +133,7 @@ func (b *azure) error(key string, err error) error {
 	case bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet):
 		return fmt.Errorf("%s/%s: %w", b.address, key, fs.ErrExist)
 	}
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) && answer.ErrorCode != "" { // its text has 20 lines
+	if answer, ok := errors.AsType[*azcore.ResponseError](err); ok && answer.ErrorCode != "" { // its text has 20 lines
 		return fmt.Errorf("%s/%s: the server answers %d %s", b.address, key, answer.StatusCode, answer.ErrorCode)
 	}
 	return fmt.Errorf("%s/%s: %w", b.address, key, err)

@@ -83,7 +83,7 @@ func Describe(d format.Decoded, err error) File {
 	}
 	if err != nil {
 		row.Error = err.Error()
-		if placed := (*profile.ParseError)(nil); errors.As(err, &placed) {
+		if placed, ok := errors.AsType[*profile.ParseError](err); ok {
 			here := *placed
 			here.Source = "" // the row has the name
 			row.Error = here.Error()

@@ -89,7 +89,7 @@ func ReadAcknowledgements(name string) (list Acknowledgements, err error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	fail := func(offset int64, err error) error {
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			offset = syntax.Offset
 		}
 		return fmt.Errorf("acknowledged changes: %s:%d: %w", name, 1+bytes.Count(data[:min(int(offset), len(data))], []byte("\n")), err)

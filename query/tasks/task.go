@@ -177,7 +177,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 		}
 	}
 	t, err := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{}).Create(ctx, order)
-	if refused := (*traceprof.RefusedError)(nil); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*traceprof.RefusedError](err); ok {
 		err = overlapping(ctx, st, refused, &order, now)
 	}
 	if err != nil {

@@ -81,8 +81,7 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 // exportError returns an error of an export by the name of the directory that the user gave,
 // not that of the temporary one.
 func exportError(dir, tmp string, err error) error {
-	var in *fs.PathError
-	if errors.As(err, &in) && tmp != "" && strings.HasPrefix(in.Path, tmp) {
+	if in, ok := errors.AsType[*fs.PathError](err); ok && tmp != "" && strings.HasPrefix(in.Path, tmp) {
 		err = fmt.Errorf("%s: %w", dir, in.Err)
 	}
 	if err != nil {

@@ -241,7 +241,7 @@ func (p *Plan) Read(ctx context.Context) (*Compared, error) {
 		} else {
 			err = b.addBlocks(ctx, t)
 		}
-		if summed := (*continuous.SummedError)(nil); errors.As(err, &summed) && p.label != "" { // instances are not kept for so long
+		if _, ok := errors.AsType[*continuous.SummedError](err); ok && p.label != "" { // instances are not kept for so long
 			return p.summed().Read(ctx)
 		}
 		if err != nil {

@@ -44,8 +44,7 @@ var unknownFlag = regexp.MustCompile(`^unknown flag: (--[^ ]+)$`)
 // explainFlag explains a flag that is wrong: to an unknown one it adds those that were perhaps
 // meant, and a wrong value it names once.
 func explainFlag(c *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalidValue(invalid)
 	}
 	m := unknownFlag.FindStringSubmatch(err.Error())

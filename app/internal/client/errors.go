@@ -37,8 +37,7 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return store.Ended(ctx, err)
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	switch text := err.Error(); {

@@ -380,8 +380,7 @@ func (r *repository) text(args ...string) (string, error) {
 // differs runs a command that compares: its exit status is 1 if there is a difference.
 func (r *repository) differs(args ...string) (bool, error) {
 	_, err := r.text(args...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return true, nil
 	}
 	return false, err

@@ -239,7 +239,7 @@ func (t *tool) handler(o *Options) sdk.ToolHandler {
 			if text = err.Error(); o.Shown != nil {
 				text = o.Shown(text)
 			}
-			if several := (*store.SeveralTypesError)(nil); errors.As(err, &several) {
+			if several, ok := errors.AsType[*store.SeveralTypesError](err); ok {
 				text += "\nset type to one of: " + strings.Join(several.Keys, ", ")
 			}
 		}

@@ -48,8 +48,7 @@ func Kinds() []string {
 
 // KindOf returns the name of the error that callers branch on, or an empty text.
 func KindOf(err error) string {
-	var several *store.SeveralTypesError
-	if errors.As(err, &several) {
+	if _, ok := errors.AsType[*store.SeveralTypesError](err); ok {
 		return SeveralTypes
 	}
 	for _, k := range kinds {
@@ -71,12 +70,10 @@ type Failure struct {
 // NewFailure converts an error.
 func NewFailure(err error) *Failure {
 	f := &Failure{Kind: KindOf(err), Message: err.Error()}
-	var conflict *store.ConflictError
-	if errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*store.ConflictError](err); ok {
 		f.Conflict = conflict
 	}
-	var several *store.SeveralTypesError
-	if errors.As(err, &several) {
+	if several, ok := errors.AsType[*store.SeveralTypesError](err); ok {
 		f.Types = several.Keys
 	}
 	return f

@@ -95,7 +95,7 @@ func (h *Hook) Post(ctx context.Context, f *regression.Finding, now time.Time) e
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := h.client.Do(req)
 	if err != nil {
-		if in := (*url.Error)(nil); errors.As(err, &in) {
+		if in, ok := errors.AsType[*url.Error](err); ok {
 			err = in.Err // without the address
 		}
 		return fmt.Errorf("webhook at %s: %w", h.host, err)

@@ -92,7 +92,7 @@ func problemOf(err error) *server.Problem {
 		if f.Types != nil {
 			p.More["types"] = f.Types
 		}
-		if overlap := (*tasks.OverlapError)(nil); errors.As(err, &overlap) {
+		if overlap, ok := errors.AsType[*tasks.OverlapError](err); ok {
 			p.More["task"] = overlap.Task
 		}
 		if f.Conflict != nil {

@@ -91,9 +91,8 @@ const fieldBytes = 64
 
 // decode reads a message. What it takes in memory is counted.
 func decode[T any](expand func(bytes int64) error, msg []byte) (v T, err error) {
-	var damaged *wire.Error
 	err = protobuf.Of[T]().Decode(&protobuf.Decoder{Expand: expand}, &v, msg)
-	if errors.As(err, &damaged) {
+	if damaged, ok := errors.AsType[*wire.Error](err); ok {
 		err = fmt.Errorf("the message is damaged at byte %d: %w", damaged.At, err)
 	}
 	return v, err

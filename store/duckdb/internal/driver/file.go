@@ -260,8 +260,7 @@ func (f *File) orRelease(err error) error {
 // With runs do with a connection, between Enter and Leave.
 func (f *File) With(do func(c *Conn) error) error {
 	err := f.db.Use(do)
-	var e *Error
-	if errors.As(err, &e) && isFatal(e) {
+	if e, ok := errors.AsType[*Error](err); ok && isFatal(e) {
 		f.broken.Store(true)
 	}
 	return Translate(f.Path, err)

@@ -34,14 +34,12 @@ const (
 // of a transaction.
 func codes(err error) []string {
 	var list []string
-	var limit *driver.TransactionExecutionLimit
-	if errors.As(err, &limit) {
+	if limit, ok := errors.AsType[*driver.TransactionExecutionLimit](err); ok {
 		for _, e := range limit.Errors {
 			list = append(list, codes(e)...)
 		}
 	}
-	var server *driver.Neo4jError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*driver.Neo4jError](err); ok {
 		list = append(list, server.Code)
 	}
 	return list
@@ -75,16 +73,13 @@ func final(what string, err error) error {
 // Message returns what the server or the network reported, without the driver's
 // envelope.
 func Message(err error) string {
-	var limit *driver.TransactionExecutionLimit
-	if errors.As(err, &limit) && len(limit.Errors) > 0 {
+	if limit, ok := errors.AsType[*driver.TransactionExecutionLimit](err); ok && len(limit.Errors) > 0 {
 		return Message(limit.Errors[len(limit.Errors)-1])
 	}
-	var server *driver.Neo4jError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*driver.Neo4jError](err); ok {
 		return strings.TrimSpace(server.Msg)
 	}
-	var network *driver.ConnectivityError
-	if errors.As(err, &network) && network.Inner != nil {
+	if network, ok := errors.AsType[*driver.ConnectivityError](err); ok && network.Inner != nil {
 		return network.Inner.Error()
 	}
 	return err.Error()
@@ -129,8 +124,7 @@ func (g *DB) Explain(err error) error {
 	case isDown(err):
 		return say("no Neo4j server answers: is it running, and is this its Bolt port (7687 unless changed)?")
 	}
-	var server *driver.Neo4jError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*driver.Neo4jError](err); ok {
 		return fmt.Errorf("%s: %s (%s)", at, strings.TrimSpace(server.Msg), server.Code)
 	}
 	return err
@@ -139,8 +133,7 @@ func (g *DB) Explain(err error) error {
 // isDown reports whether no server could be reached; a transaction that was given
 // up is down if all of its attempts were.
 func isDown(err error) bool {
-	var limit *driver.TransactionExecutionLimit
-	if errors.As(err, &limit) {
+	if limit, ok := errors.AsType[*driver.TransactionExecutionLimit](err); ok {
 		return len(limit.Errors) > 0 && !slices.ContainsFunc(limit.Errors, func(e error) bool { return !isDown(e) })
 	}
 	var network *driver.ConnectivityError

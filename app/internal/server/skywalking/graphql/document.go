@@ -153,8 +153,7 @@ func (h *Handler) execute(ctx context.Context, op *values.Operation) *answer {
 func (h *Handler) present(ctx context.Context, f *exec.FieldError) *gqlerror.Error {
 	e := asError(f.Err, "")
 	e.Path, e.Locations = f.Path, []gqlerror.Location{{Line: f.Position.Line, Column: f.Position.Column}}
-	var input *values.InputError
-	if errors.As(f, &input) {
+	if _, ok := errors.AsType[*values.InputError](f); ok {
 		e.Message = "Validation error: " + e.Message
 		e.Extensions = map[string]any{"classification": invalid}
 		return e

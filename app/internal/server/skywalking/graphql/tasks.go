@@ -24,8 +24,7 @@ func (r *resolver) create(ctx context.Context, o traceprof.Task) (traceprof.Task
 		}
 	}
 	t, err := r.Dispatcher.Create(ctx, o)
-	var refused *traceprof.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*traceprof.RefusedError](err); ok {
 		return traceprof.Task{}, refused, nil
 	}
 	return t, nil, err
