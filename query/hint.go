@@ -93,6 +93,15 @@ func NamesNothing(ctx context.Context, st Lister, s *Selection, selected []store
 	return Hinted(ctx, st, s, fmt.Errorf("%w by: %s", store.ErrNothing, s.String()))
 }
 
+// Listed returns the profiles of a selection, and the error of NamesNothing.
+func Listed(ctx context.Context, st Lister, s *Selection) ([]store.Profile, error) {
+	list, err := st.Profiles(ctx, *s)
+	if err != nil {
+		return nil, err
+	}
+	return list, NamesNothing(ctx, st, s, list)
+}
+
 // severalNames reports whether a field of a selection names several things.
 func severalNames(s *Selection) bool {
 	return slices.ContainsFunc(selectedNames(s), func(f selectedName) bool { return len(f.given) > 1 })

@@ -88,10 +88,7 @@ type Run struct {
 
 // Runs answers a RunsRequest.
 func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
-	list, err := st.Profiles(ctx, r.Selection)
-	if err == nil {
-		err = NamesNothing(ctx, st, &r.Selection, list)
-	}
+	list, err := Listed(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}
@@ -231,10 +228,7 @@ func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, 
 	if r.Keep <= 0 && r.OlderThan.IsZero() {
 		return nil, param.Errorf("give --keep of at least 1, --older-than, or both (--older-than 0d removes all that is selected)")
 	}
-	list, err := st.Profiles(ctx, r.Selection)
-	if err == nil {
-		err = NamesNothing(ctx, st, &r.Selection, list)
-	}
+	list, err := Listed(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

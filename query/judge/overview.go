@@ -81,10 +81,7 @@ const bandRuns = 10
 
 // Overview answers an OverviewRequest. With Quick it reads no tree.
 func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*OverviewResult, error) {
-	list, err := st.Profiles(ctx, r.Selection)
-	if err == nil {
-		err = query.NamesNothing(ctx, st, &r.Selection, list)
-	}
+	list, err := query.Listed(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

@@ -118,11 +118,7 @@ func (o *copyOptions) run(ctx context.Context, e *command.Env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSrc()) }()
-	list, err := src.Profiles(ctx, o.Selection)
-	if err == nil {
-		err = query.NamesNothing(ctx, src, &o.Selection, list)
-	}
-	if err != nil {
+	if _, err := query.Listed(ctx, src, &o.Selection); err != nil {
 		return err
 	}
 	dst, closeDst, err := e.DestinationAt(ctx, to, engines.Write)

@@ -65,10 +65,7 @@ func (o *publishOptions) run(ctx context.Context, e *command.Env) error {
 	began := time.Now()
 	defer command.SpendMemory(publishMemory)()
 	return e.Whole(ctx, &o.Selection, query.NamesAny(&o.Selection), func(st store.Store) error {
-		list, err := st.Profiles(ctx, o.Selection)
-		if err == nil {
-			err = query.NamesNothing(ctx, st, &o.Selection, list)
-		}
+		list, err := query.Listed(ctx, st, &o.Selection)
 		if err != nil {
 			return err
 		}
