@@ -2,6 +2,7 @@ package continuous
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -204,10 +205,7 @@ func (c *Chart) labels(s *Series) (list Labels) {
 
 // sorted returns the lines that the limit leaves.
 func (c *Chart) sorted(lines map[Key]*chartLine) []Line {
-	list := make([]*chartLine, 0, len(lines))
-	for _, l := range lines {
-		list = append(list, l)
-	}
+	list := slices.Collect(maps.Values(lines))
 	byLabels := func(a, b *chartLine) int { return (&Series{Labels: a.labels}).Compare(&Series{Labels: b.labels}) }
 	if c.Limit > 0 && len(list) > c.Limit {
 		slices.SortFunc(list, func(a, b *chartLine) int { return cmp.Or(cmp.Compare(b.sum, a.sum), byLabels(a, b)) })
@@ -222,11 +220,7 @@ func (c *Chart) sorted(lines map[Key]*chartLine) []Line {
 }
 
 func (c *Chart) points(l *chartLine) []Point {
-	numbers := make([]int64, 0, len(l.value))
-	for n := range l.value {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
+	numbers := slices.Sorted(maps.Keys(l.value))
 	points := make([]Point, len(numbers))
 	for i, n := range numbers {
 		v := l.value[n]

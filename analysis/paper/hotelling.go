@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -131,11 +132,7 @@ func (res *HotellingResult) add(ctx context.Context, st store.Reader, s *history
 // largest returns the names with the largest mean over all runs, which says nothing of a
 // difference between some and the others.
 func largest(shares map[string][]float64, n int) []string {
-	names := make([]string, 0, len(shares))
-	for name := range shares {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(shares), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(stat.Mean(shares[a]), stat.Mean(shares[b])), cmp.Compare(a, b))
 	})
 	return names[:min(n, len(names))]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -97,12 +98,7 @@ func (l *ledger) shown(named bool) []int {
 			at[k] = i
 		}
 	}
-	list := make([]int, 0, len(at))
-	for _, i := range at {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Values(at))
 }
 
 func newest(s *history.Series) *testrun.Run { return &s.Profiles[len(s.Profiles)-1].Run }

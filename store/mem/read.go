@@ -3,6 +3,7 @@ package mem
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,9 +64,7 @@ func (c *selection) cut(modes bool) *calltree.Cut {
 func (s *Store) everything() *calltree.Cut {
 	s.mu.RLock()
 	c := selection{forest: s.view}
-	for _, e := range s.profiles {
-		c.entries = append(c.entries, e)
-	}
+	c.entries = slices.Collect(maps.Values(s.profiles))
 	s.mu.RUnlock()
 	return c.cut(false)
 }

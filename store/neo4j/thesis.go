@@ -3,6 +3,7 @@ package neo4j
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
@@ -154,11 +155,7 @@ func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns
 			needed[up] = true
 		}
 	}
-	var before []int
-	for n := range needed {
-		before = append(before, n)
-	}
-	slices.Sort(before)
+	before := slices.Sorted(maps.Keys(needed))
 	place := func(n int) int64 {
 		if n >= start {
 			return int64(len(before) + n - start)

@@ -24,12 +24,9 @@ func (s *Store) FunctionNames(ctx context.Context) (list []profile.Function, err
 	}
 	err = s.use(func(c *driver.Conn) error {
 		functions, err := v.functions(ctx, c)
-		for _, fn := range functions {
-			list = append(list, fn)
-		}
+		list = slices.SortedFunc(maps.Values(functions), func(a, b profile.Function) int { return strings.Compare(a.Name, b.Name) })
 		return err
 	})
-	slices.SortFunc(list, func(a, b profile.Function) int { return strings.Compare(a.Name, b.Name) })
 	return list, err
 }
 

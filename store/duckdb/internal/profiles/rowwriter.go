@@ -3,6 +3,7 @@ package profiles
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
@@ -15,16 +16,12 @@ import (
 var sortedNodes = 1 << 21
 
 // byBenchmark lists all profiles in the order of rows of functions: by benchmark, type and id.
-func (cat *catalog) byBenchmark() (list []*entry) {
+func (cat *catalog) byBenchmark() []*entry {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	for _, e := range cat.profiles {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b *entry) int {
+	return slices.SortedFunc(maps.Values(cat.profiles), func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.bench, b.bench), cmp.Compare(a.p.Type.Name, b.p.Type.Name), cmp.Compare(a.id(), b.id()))
 	})
-	return list
 }
 
 // someNodes returns the first profiles of a list, those that have about so many call nodes.

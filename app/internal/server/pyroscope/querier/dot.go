@@ -3,6 +3,7 @@ package querier
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,12 +48,8 @@ func dotGraph(t *calltree.Tree, most int64) string {
 			}
 		}
 	}
-	edges := make([]edge, 0, len(calls))
-	for e := range calls {
-		edges = append(edges, e)
-	}
-	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) })
-	for _, e := range edges {
+	byPlace := func(x, y edge) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) }
+	for _, e := range slices.SortedFunc(maps.Keys(calls), byPlace) {
 		if calls[e] != 0 {
 			fmt.Fprintf(&b, "n%d -> n%d [label=%s];\n", e.from+1, e.to+1, quoteDot(strconv.FormatInt(calls[e], 10)))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -100,10 +101,8 @@ func diffFunctions(ctx context.Context, sides [2]*calltree.Tree, most int64) (*f
 
 // branch is a node of the callers or callees of a chain of functions.
 type branch struct {
-	name        string
-	total, self int64
-	more        bool // it has children, shown or not
-	children    map[int32]*branch
+	callTreeNode // without its children
+	children     map[int32]*branch
 }
 
 // branches finds the places of a chain of functions, outermost first, in a tree.
@@ -174,7 +173,7 @@ func (b *branches) child(parent *branch, n int32) (*branch, error) {
 	if parent.children == nil {
 		parent.children = map[int32]*branch{}
 	}
-	c := &branch{name: b.names[id]}
+	c := &branch{callTreeNode: callTreeNode{Name: b.names[id]}}
 	parent.children[id] = c
 	return c, nil
 }
@@ -183,15 +182,15 @@ func (b *branches) child(parent *branch, n int32) (*branch, error) {
 // function that recurs. Without a chain it is the whole tree, below a root without a name.
 func (b *branches) callees(ctx context.Context) (root *branch, err error) {
 	if len(b.chain) == 0 {
-		root = &branch{total: b.RootTotal()}
+		root = &branch{callTreeNode: callTreeNode{Total: b.RootTotal()}}
 		return root, b.below(root, 0, int32(b.Len()), b.depth)
 	}
 	for n := range b.places(ctx) {
 		if root == nil {
-			root = &branch{name: b.Name(n)}
+			root = &branch{callTreeNode: callTreeNode{Name: b.Name(n)}}
 		}
-		root.total += b.Total[n]
-		root.self += b.Self[n]
+		root.Total += b.Total[n]
+		root.Self += b.Self[n]
 		if err := b.below(root, n+1, b.End[n], b.depth); err != nil {
 			return nil, err
 		}
@@ -205,15 +204,15 @@ func (b *branches) below(parent *branch, n, end int32, depth int) error {
 		if b.Total[n] == 0 {
 			continue
 		}
-		if parent.more = true; depth == 0 {
+		if parent.More = true; depth == 0 {
 			return nil
 		}
 		c, err := b.child(parent, n)
 		if err != nil {
 			return err
 		}
-		c.total += b.Total[n]
-		c.self += b.Self[n]
+		c.Total += b.Total[n]
+		c.Self += b.Self[n]
 		if err := b.below(c, n+1, b.End[n], depth-1); err != nil {
 			return err
 		}
@@ -226,21 +225,21 @@ func (b *branches) below(parent *branch, n, end int32, depth int) error {
 func (b *branches) callers(ctx context.Context) (root *branch, err error) {
 	for n, first := range b.places(ctx) {
 		if root == nil {
-			root = &branch{name: b.Name(first)}
+			root = &branch{callTreeNode: callTreeNode{Name: b.Name(first)}}
 		}
-		root.total += b.Total[n]
+		root.Total += b.Total[n]
 		if first == n {
-			root.self += b.Self[n]
+			root.Self += b.Self[n]
 		}
 		at := root
 		for p, left := b.Parent[first], b.depth; p != calltree.NoNode; p, left = b.Parent[p], left-1 {
-			if at.more = true; left == 0 {
+			if at.More = true; left == 0 {
 				break
 			}
 			if at, err = b.child(at, p); err != nil {
 				return nil, err
 			}
-			at.total += b.Total[n]
+			at.Total += b.Total[n]
 		}
 	}
 	return root, ctx.Err()
@@ -251,16 +250,11 @@ func (b *branch) message() protobuf.Encoded[callTreeNode] {
 	if b == nil {
 		return nil
 	}
-	list := make([]*branch, 0, len(b.children))
-	for _, c := range b.children {
-		list = append(list, c)
+	byTotal := func(x, y *branch) int { return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name)) }
+	for _, c := range slices.SortedFunc(maps.Values(b.children), byTotal) {
+		b.Children = append(b.Children, c.message())
 	}
-	slices.SortFunc(list, func(x, y *branch) int { return cmp.Or(cmp.Compare(y.total, x.total), cmp.Compare(x.name, y.name)) })
-	node := callTreeNode{Name: b.name, Total: b.total, Self: b.self, More: b.more}
-	for _, c := range list {
-		node.Children = append(node.Children, c.message())
-	}
-	return protobuf.Encode(&node)
+	return protobuf.Encode(&b.callTreeNode)
 }
 
 // newFunctionTree returns the callers and callees of a chain of functions in a tree.

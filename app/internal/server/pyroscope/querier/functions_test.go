@@ -116,7 +116,7 @@ func TestBranches(t *testing.T) {
 			got := map[string]int64{}
 			if c.root != nil {
 				c.root.flatten(nil, got)
-				if c.root.name != c.name || c.root.self != c.own {
+				if c.root.Name != c.name || c.root.Self != c.own {
 					t.Fatalf("the root is %+v, want %s with %d", c.root, c.name, c.own)
 				}
 			}
@@ -129,9 +129,9 @@ func TestBranches(t *testing.T) {
 
 // flatten adds the totals of a branch and those below it by path.
 func (b *branch) flatten(path []string, totals map[string]int64) {
-	totals[strings.Join(path, ";")] += b.total
+	totals[strings.Join(path, ";")] += b.Total
 	for _, c := range b.children {
-		c.flatten(append(slices.Clone(path), c.name), totals)
+		c.flatten(append(slices.Clone(path), c.Name), totals)
 	}
 }
 

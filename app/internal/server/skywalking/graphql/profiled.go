@@ -3,6 +3,7 @@ package graphql
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -31,11 +32,7 @@ func (r *resolver) segmentsOf(ctx context.Context, idSet map[string]bool, noRaw 
 	if len(idSet) == 0 {
 		return nil, nil
 	}
-	q := traceprof.SegmentQuery{NoRaw: noRaw}
-	for id := range idSet {
-		q.IDs = append(q.IDs, id)
-	}
-	return r.Store.Segments(ctx, q)
+	return r.Store.Segments(ctx, traceprof.SegmentQuery{IDs: slices.Collect(maps.Keys(idSet)), NoRaw: noRaw})
 }
 
 // GetProfileTaskSegments answers Query.getProfileTaskSegments.
