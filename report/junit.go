@@ -3,9 +3,11 @@ package report
 import (
 	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -119,12 +121,9 @@ func (r *Report) junit(b *Benchmark) junitCase {
 
 // in reports whether a benchmark shows a change.
 func (c *Change) in(b *Benchmark) bool {
-	for _, f := range c.All() {
-		if f.Group == b.Benchmark.Benchmark.Group && f.Benchmark == b.Benchmark.Benchmark.Name && f.Type == b.Type.Name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.All(), func(f regression.Finding) bool {
+		return f.Group == b.Benchmark.Benchmark.Group && f.Benchmark == b.Benchmark.Benchmark.Name && f.Type == b.Type.Name
+	})
 }
 
 // confirmedCost reports whether a change is a confirmed cost and not acknowledged.

@@ -1,9 +1,11 @@
 package symbolize
 
 import (
+	"cmp"
 	"debug/elf"
 	"debug/gosym"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -100,12 +102,8 @@ func functions(f *elf.File) (list []elf.Symbol) {
 		}
 		return r
 	}
-	sort.SliceStable(list, func(i, j int) bool {
-		a, b := &list[i], &list[j]
-		if a.Value != b.Value {
-			return a.Value < b.Value
-		}
-		return rank(a) < rank(b)
+	slices.SortStableFunc(list, func(a, b elf.Symbol) int {
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(rank(&a), rank(&b)))
 	})
 	return list
 }

@@ -2,11 +2,12 @@ package symbolize
 
 import (
 	"bufio"
+	"cmp"
 	"debug/elf"
 	"os"
 	"path"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -49,9 +50,7 @@ func readMap(file string) (list []elf.Symbol) {
 			list = append(list, s)
 		}
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Value < list[j].Value })
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b elf.Symbol) int { return cmp.Compare(a.Value, b.Value) })
 	return list
 }

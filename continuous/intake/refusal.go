@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,10 +171,7 @@ func (in *Intake) Metrics() Metrics {
 	c := &in.counts
 	c.mu.Lock()
 	m := c.metrics
-	m.Refused = make(map[string]int64, len(c.metrics.Refused))
-	for reason, n := range c.metrics.Refused {
-		m.Refused[reason] = n
-	}
+	m.Refused = maps.Clone(c.metrics.Refused)
 	c.mu.Unlock()
 	m.CutStacks, m.FoldedSamples, m.NegativeSamples, m.Panics = c.cut.Load(), c.folded.Load(), c.negative.Load(), c.panics.Load()
 	m.LostLines = c.lostLines.Load()

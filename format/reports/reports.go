@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -28,12 +29,14 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "reports"
 
-// kinds are the reports.
-var kinds = []struct {
+// kind is a kind of report.
+type kind struct {
 	profiler string
 	sniff    func(prefix []byte) bool
 	read     func(r *report) error
-}{
+}
+
+var kinds = []kind{
 	{"perf", sniffPerf, readPerf},
 	{"gprof", sniffGprof, readGprof},
 	{"Elasticsearch", sniffHotThreads, readHotThreads},
@@ -44,12 +47,7 @@ var kinds = []struct {
 
 // Sniff reports whether text that begins with prefix is one of the reports.
 func Sniff(prefix []byte) bool {
-	for _, k := range kinds {
-		if k.sniff(prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.sniff(prefix) })
 }
 
 // NewDecoder returns a decoder.

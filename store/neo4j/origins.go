@@ -1,6 +1,8 @@
 package neo4j
 
 import (
+	"maps"
+
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/lru"
 )
@@ -67,7 +69,5 @@ func (l *additions) commit() {
 	for _, p := range l.paths {
 		l.origin.paths[p] = true
 	}
-	for k, name := range l.raw {
-		l.origin.raw[k] = name
-	}
+	maps.Copy(l.origin.raw, l.raw)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,12 +30,10 @@ type lockFile struct {
 
 func named(names ...string) func(string) bool {
 	return func(name string) bool {
-		for _, n := range names {
-			if ok, _ := path.Match(n, name); ok {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(pattern string) bool {
+			ok, _ := path.Match(pattern, name)
+			return ok
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -118,9 +119,7 @@ func (r Remote) sendOnce(ctx context.Context, q Question, form url.Values, known
 			delete(values, name)
 		}
 	}
-	for name, list := range form {
-		values[name] = list
-	}
+	maps.Copy(values, form)
 	request := client.Request{Method: q.Method, Path: path, Values: values, Changes: q.Changes}
 	if known != nil && !reflect.ValueOf(*known).IsZero() {
 		var body bytes.Buffer

@@ -133,10 +133,7 @@ func (s *Server) authenticate(ctx context.Context, method string) error {
 	for _, header := range md.Get("authorization") { // of clients that know no other
 		given = append(given, credentialOf(&http.Request{Header: http.Header{"Authorization": {header}}}))
 	}
-	right := false
-	for _, token := range given {
-		right = right || same(token, s.opts.AgentToken)
-	}
+	right := slices.ContainsFunc(given, func(token string) bool { return same(token, s.opts.AgentToken) })
 	if len(given) > 0 {
 		if wait := s.guesses.judge(Client(ctx), given[0], right, time.Now()); wait > 0 {
 			return status.Errorf(codes.ResourceExhausted, "too many wrong tokens from this address: try again in %s", wait)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -40,9 +41,7 @@ const (
 // MarshalJSON writes the members of RFC 9457 and More in one object.
 func (p *Problem) MarshalJSON() ([]byte, error) {
 	members := map[string]any{}
-	for k, v := range p.More {
-		members[k] = v
-	}
+	maps.Copy(members, p.More)
 	members["type"], members["title"], members["status"] = p.Type, p.Title, p.Status
 	if p.Detail != "" {
 		members["detail"] = p.Detail

@@ -3,6 +3,7 @@ package pyroscope
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
 	"github.com/dendroprof/dendro/continuous"
@@ -88,12 +89,7 @@ func (in *push) jfrType(p *profile.Profile, i int) (continuous.Type, int64) {
 		return known, 1
 	}
 	timed := func(name string) bool {
-		for k := range p.Tables {
-			if p.Tables[k].Type.Name == name {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(p.Tables, func(t profile.Samples) bool { return t.Type.Name == name })
 	}
 	switch {
 	case t.Name == profile.CPU:

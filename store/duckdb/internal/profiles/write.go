@@ -93,15 +93,11 @@ func (b *batch) apply() {
 	cat := b.cat
 	cat.next = b.next
 	cat.rules = b.opts.Rules
-	for bench, id := range b.benches {
-		cat.benches[bench] = id
-	}
+	maps.Copy(cat.benches, b.benches)
 	for key, r := range b.runs {
 		cat.runs[key] = r
 	}
-	for at, list := range b.metrics {
-		cat.metrics[at] = list
-	}
+	maps.Copy(cat.metrics, b.metrics)
 	for _, p := range b.order {
 		if !p.dropped {
 			e := p.entry

@@ -291,8 +291,6 @@ func (b *batch) apply() {
 	}
 	b.st.seq += int64(len(b.rows.seq))
 	b.st.text += b.text
-	for service, has := range b.grown {
-		b.st.grown[service] = has
-	}
+	maps.Copy(b.st.grown, b.grown)
 	b.st.folded += b.folded
 }

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -76,9 +77,7 @@ func (x *remover) RemoveBefore(before int64) error {
 // until it removes fewer.
 func (x *remover) batches(statement string, params map[string]any) (removed int, err error) {
 	all := map[string]any{"batch": ExpiryBatch}
-	for k, v := range params {
-		all[k] = v
-	}
+	maps.Copy(all, params)
 	for n := int64(ExpiryBatch); n == ExpiryBatch; removed += int(n) {
 		err := x.change(func(t *bolt.Tx) error {
 			r, err := t.One(statement, all)

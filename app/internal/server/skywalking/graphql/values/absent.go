@@ -1,6 +1,8 @@
 package values
 
 import (
+	"slices"
+
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -65,10 +67,7 @@ func (a absence) value(t *ast.Type) Value {
 // demands reports whether objects of a type have a value that is neither a list nor true or
 // false.
 func (a absence) demands(def *ast.Definition) bool {
-	for _, f := range def.Fields {
-		if f.Type.NonNull && f.Type.Elem == nil && f.Type.NamedType != "Boolean" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(def.Fields, func(f *ast.FieldDefinition) bool {
+		return f.Type.NonNull && f.Type.Elem == nil && f.Type.NamedType != "Boolean"
+	})
 }
