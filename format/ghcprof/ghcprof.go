@@ -9,7 +9,6 @@ package ghcprof
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -25,21 +24,7 @@ const Name = "ghcprof"
 
 // NewDecoder returns a decoder.
 func NewDecoder() profile.Decoder {
-	return decoder{stacktext.NewDecoder(Name, readText), jsonscan.NewDecoder(Name, readJSON)}
-}
-
-type decoder struct{ text, json profile.Decoder }
-
-// Decode implements profile.Decoder.
-func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	first, r, err := stacktext.Peek(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case first == '{':
-		return d.json.Decode(r, s, l)
-	}
-	return d.text.Decode(r, s, l)
+	return stacktext.Either('{', jsonscan.NewDecoder(Name, readJSON), stacktext.NewDecoder(Name, readText))
 }
 
 const title = "Time and Allocation Profiling Report"

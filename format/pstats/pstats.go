@@ -15,10 +15,10 @@ package pstats
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"math"
 
 	"github.com/dendroprof/dendro/format/internal/callgraph"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -26,30 +26,27 @@ import (
 const Name = "pstats"
 
 // NewDecoder returns a decoder.
-func NewDecoder() profile.Decoder { return decoder{} }
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
-type decoder struct{}
-
-// Decode implements profile.Decoder.
-func (decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	p := profile.New(s)
-	p.Format, p.Profiler = Name, "cProfile"
-	f := file{marshal: newMarshal(r, l.WithDefaults()), p: p, graph: callgraph.New(p.Symbols)}
+func read(t *stacktext.Reading) error {
+	p := t.Profile
+	p.Profiler = "cProfile"
+	f := file{marshal: newMarshal(t.In, t.Limits), p: p, graph: callgraph.New(p.Symbols)}
 	f.read()
 	if err := f.end(); err != nil {
-		return nil, err
+		return err
 	}
-	t := profile.Samples{Type: profile.NamedType(profile.Wall)}
+	samples := profile.Samples{Type: profile.NamedType(profile.Wall)}
 	if p.Profiler == "profile" {
-		t.Type = profile.NamedType(profile.CPU)
+		samples.Type = profile.NamedType(profile.CPU)
 	}
-	f.graph.Samples(&t, 0, 0, l.WithDefaults().Depth)
-	p.Tables = []profile.Samples{t}
+	f.graph.Samples(&samples, 0, 0, t.Limits.Depth)
+	p.Tables = []profile.Samples{samples}
 	callgraph.Warn(p, f.graph.Pairs())
 	if f.negative > 0 {
 		p.Warnf("%d times are negative; they count as 0", f.negative)
 	}
-	return p.Checked()
+	return nil
 }
 
 // Sniff reports whether content that begins with prefix is of this format: a marshalled

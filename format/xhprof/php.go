@@ -1,10 +1,10 @@
 package xhprof
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/internal/bytescan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // php reads what PHP's serialize has written of an array of arrays of numbers. After the
@@ -14,8 +14,9 @@ type php struct {
 }
 
 // readPHP reads a file. Its keys are pairs, its values arrays of numbers by key.
-func readPHP(r io.Reader, f *file) error {
-	in := php{bytescan.New(r, "array", f.limits)}
+func readPHP(t *stacktext.Reading) error {
+	f := newFile(t.Profile, t.Limits)
+	in := php{bytescan.New(t.In, "array", t.Limits)}
 	for n := in.array(); n > 0 && in.Err() == nil && f.err == nil; n-- {
 		pair := in.text()
 		var values [events]int64
@@ -45,7 +46,10 @@ func readPHP(r io.Reader, f *file) error {
 	if in.More() && in.Byte() != '\n' {
 		in.Malformed("something follows the array")
 	}
-	return in.Err()
+	if in.Err() != nil {
+		return in.Err()
+	}
+	return f.fill()
 }
 
 func (p *php) expect(text string) {

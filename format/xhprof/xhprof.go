@@ -14,7 +14,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -29,29 +28,8 @@ import (
 const Name = "xhprof"
 
 // NewDecoder returns a decoder.
-func NewDecoder() profile.Decoder { return decoder{jsonscan.NewDecoder(Name, readJSON)} }
-
-type decoder struct{ json profile.Decoder }
-
-// Decode implements profile.Decoder.
-func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	first, r, err := stacktext.Peek(r)
-	if err != nil {
-		return nil, err
-	}
-	if first != 'a' {
-		return d.json.Decode(r, s, l)
-	}
-	p := profile.New(s)
-	p.Format = Name
-	f := newFile(p, l.WithDefaults())
-	if err := readPHP(r, f); err != nil {
-		return nil, err
-	}
-	if err := f.fill(); err != nil {
-		return nil, err
-	}
-	return p.Checked()
+func NewDecoder() profile.Decoder {
+	return stacktext.Either('a', stacktext.NewDecoder(Name, readPHP), jsonscan.NewDecoder(Name, readJSON))
 }
 
 // Sniff reports whether content that begins with prefix is of this format.

@@ -92,6 +92,27 @@ func (t *Reading) placed(err error) error {
 	return t.At(err)
 }
 
+// Either returns a decoder of contents in two forms: that of is if the first character that is not white
+// space is first, else that of other.
+func Either(first byte, is, other profile.Decoder) profile.Decoder { return &either{first, is, other} }
+
+type either struct {
+	first     byte
+	is, other profile.Decoder
+}
+
+// Decode implements profile.Decoder.
+func (e *either) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	first, r, err := Peek(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case first == e.first:
+		return e.is.Decode(r, s, l)
+	}
+	return e.other.Decode(r, s, l)
+}
+
 // Peek returns the first character of r that is not white space, if it is among its
 // first 64 bytes and otherwise 0, and a reader of all of r.
 func Peek(r io.Reader) (byte, io.Reader, error) {
