@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -178,12 +179,7 @@ func (p *byCategory) amounts() []CategoryAmount {
 			continue
 		}
 		group := p.kinds.group[c]
-		i, ok := at[group]
-		if !ok {
-			i = len(groups)
-			at[group] = i
-			groups = append(groups, CategoryAmount{Name: p.kinds.list[group].Name})
-		}
+		i := intern.Number(at, &groups, group, CategoryAmount{Name: p.kinds.list[group].Name})
 		groups[i].Value += p.sum[c]
 		sub := cmp.Or(p.kinds.list[c].Subcategory, "Other")
 		groups[i].Sub = append(groups[i].Sub, CategoryAmount{Name: sub, Value: p.sum[c]})

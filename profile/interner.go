@@ -1,6 +1,10 @@
 package profile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/dendroprof/dendro/internal/intern"
+)
 
 // Interner adds threads, states and label sets to a profile, each different one once.
 // The profile must have none but the empty ones of New at first.
@@ -18,10 +22,12 @@ func NewInterner(p *Profile) *Interner {
 }
 
 // Thread returns the id of a thread.
-func (in *Interner) Thread(t Thread) ThreadID { return number(in.threads, &in.p.Threads, t, t) }
+func (in *Interner) Thread(t Thread) ThreadID { return intern.Number(in.threads, &in.p.Threads, t, t) }
 
 // State returns the id of a state.
-func (in *Interner) State(name string) StateID { return number(in.states, &in.p.States, name, name) }
+func (in *Interner) State(name string) StateID {
+	return intern.Number(in.states, &in.p.States, name, name)
+}
 
 // Labels returns the id of a label set, which belongs to the profile from then on. The
 // order of the labels counts.
@@ -33,15 +39,5 @@ func (in *Interner) Labels(set []Label) LabelsID {
 	if id, ok := in.labels[string(in.key)]; ok {
 		return id
 	}
-	return number(in.labels, &in.p.LabelSets, string(in.key), set)
-}
-
-func number[K comparable, ID ~int32, V any](ids map[K]ID, list *[]V, key K, v V) ID {
-	id, ok := ids[key]
-	if !ok {
-		id = ID(len(*list))
-		*list = append(*list, v)
-		ids[key] = id
-	}
-	return id
+	return intern.Number(in.labels, &in.p.LabelSets, string(in.key), set)
 }

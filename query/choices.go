@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
@@ -66,12 +67,7 @@ func Choices(ctx context.Context, st store.Store, r *ChoicesRequest) (*ChoicesRe
 			out.NoBranch++
 			continue
 		}
-		at, ok := index[name]
-		if !ok {
-			at = len(out.Branches)
-			index[name] = at
-			out.Branches = append(out.Branches, BranchChoice{Name: name, Newest: p.Run.Key, Date: p.Run.Date})
-		}
+		at := intern.Number(index, &out.Branches, name, BranchChoice{Name: name, Newest: p.Run.Key, Date: p.Run.Date})
 		out.Branches[at].Runs++
 	}
 	out.Groups, out.Machines = words.Filled(groups.values), words.Filled(machines.values)

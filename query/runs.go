@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -101,12 +102,7 @@ func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, err
 	rows := []Run{}
 	for i := range list {
 		p := &list[i]
-		at, ok := index[p.Run.Key]
-		if !ok {
-			at = len(rows)
-			index[p.Run.Key] = at
-			rows = append(rows, Run{Run: p.Run})
-		}
+		at := intern.Number(index, &rows, p.Run.Key, Run{Run: p.Run})
 		row := &rows[at]
 		row.Profiles++
 		if key := (part{p.Run.Key, p.Benchmark}); !seen[key] {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -90,12 +91,7 @@ func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
 func typesOf(list []store.Profile) (types [][]store.Profile) {
 	at := map[string]int{}
 	for _, p := range list {
-		i, ok := at[p.Type.Name]
-		if !ok {
-			i = len(types)
-			at[p.Type.Name] = i
-			types = append(types, nil)
-		}
+		i := intern.Number(at, &types, p.Type.Name, nil)
 		types[i] = append(types[i], p)
 	}
 	run := list[len(list)-1].Run.Key

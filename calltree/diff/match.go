@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree/internal/ranges"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -340,13 +341,7 @@ func identicalFunctions(a, b []profile.Function) (functions []profile.Function, 
 				}
 				key := f
 				key.Kind = profile.KindUnknown
-				id, ok := ids[key]
-				if !ok {
-					id = int32(len(functions))
-					ids[key] = id
-					functions = append(functions, f)
-				}
-				out[i] = id
+				out[i] = intern.Number(ids, &functions, key, f)
 			}
 		}
 	}

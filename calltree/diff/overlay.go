@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/internal/ranges"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -250,13 +251,7 @@ func withCategories(t *calltree.Table, side [2]*calltree.Table, row [2][]int32) 
 	var own [2][]profile.CategoryID // of each category of a side: the one of the overlay
 	for s := range side {
 		for _, c := range side[s].Categories {
-			id, ok := ids[c]
-			if !ok {
-				id = profile.CategoryID(len(t.Categories))
-				ids[c] = id
-				t.Categories = append(t.Categories, c)
-			}
-			own[s] = append(own[s], id)
+			own[s] = append(own[s], intern.Number(ids, &t.Categories, c, c))
 		}
 	}
 	kinds := calltree.NewCategories(t.Categories)

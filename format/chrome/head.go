@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -54,13 +55,7 @@ func (h *head) close(n *nodeFields, index int32) {
 		return
 	}
 	fn := n.function()
-	i, ok := h.index[fn]
-	if !ok {
-		i = int32(len(h.functions))
-		h.functions = append(h.functions, fn)
-		h.index[fn] = i
-	}
-	nd.function = profile.FunctionID(i)
+	nd.function = profile.FunctionID(intern.Number(h.index, &h.functions, fn, fn))
 }
 
 // intern interns the functions of all nodes.

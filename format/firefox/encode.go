@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -208,13 +209,7 @@ func (e *encoder) lib(m profile.Module) {
 
 // string returns the id of a string of the file.
 func (e *encoder) string(s string) int32 {
-	id, ok := e.strings[s]
-	if !ok {
-		id = int32(len(e.stringList))
-		e.strings[s] = id
-		e.stringList = append(e.stringList, s)
-	}
-	return id
+	return intern.Number(e.strings, &e.stringList, s, s)
 }
 
 // libOf returns the id of the library of a function, or absent.
@@ -223,13 +218,7 @@ func (e *encoder) libOf(fn profile.FunctionID) int32 {
 	if m == 0 {
 		return absent
 	}
-	id, ok := e.libs[m]
-	if !ok {
-		id = int32(len(e.libList))
-		e.libs[m] = id
-		e.libList = append(e.libList, m)
-	}
-	return id
+	return intern.Number(e.libs, &e.libList, m, m)
 }
 
 // threadRows is what is written of one thread: rows of the tables, and markers.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -77,13 +78,7 @@ func (c *categoryList) start(p *profile.Profile, frames []bool) {
 // group returns the index of a group and adds it if it is new.
 func (c *categoryList) group(g category) int32 {
 	key := g.name + "\x00" + g.color
-	i, ok := c.index[key]
-	if !ok {
-		i = int32(len(c.list))
-		c.index[key] = i
-		c.list = append(c.list, category{g.name, g.color, []string{"Other"}})
-	}
-	return i
+	return intern.Number(c.index, &c.list, key, category{g.name, g.color, []string{"Other"}})
 }
 
 // sub returns the index of a subcategory of a group; the group itself is 0.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -60,12 +61,7 @@ func (g *graph) treeBox(b []byte, at int, line []byte, names map[string]int32) e
 		return &profile.ParseError{Offset: int64(at), Err: profile.TooDeep(g.limits.Depth)}
 	}
 	name := html.UnescapeString(string(m[5]))
-	text, ok := names[name]
-	if !ok {
-		text = int32(len(g.texts))
-		g.texts = append(g.texts, name)
-		names[name] = text
-	}
+	text := intern.Number(names, &g.texts, name, name)
 	mode := profile.FrameUnknown
 	if kind, err := strconv.Atoi(string(m[4])); err == nil && kind >= 0 && kind < len(modes) {
 		mode = modes[kind]

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -132,12 +133,7 @@ func (e *encoder) collect(s *profile.Samples, column int) {
 		if at.thread != 0 && e.p.Symbols.IsLost(s.Stack[i]) {
 			at.node = prefixtree.Root // a line with the thread alone
 		}
-		n, ok := e.rowOf[at]
-		if !ok {
-			n = int32(len(e.rows))
-			e.rowOf[at] = n
-			e.rows = append(e.rows, row{place: at})
-		}
+		n := intern.Number(e.rowOf, &e.rows, at, row{place: at})
 		e.rows[n].counts[column] += v
 	}
 }
@@ -181,13 +177,7 @@ func (e *encoder) thread(id profile.ThreadID) int32 {
 }
 
 func (e *encoder) text(s string) int32 {
-	id, ok := e.textIDs[s]
-	if !ok {
-		id = int32(len(e.texts))
-		e.texts = append(e.texts, s)
-		e.textIDs[s] = id
-	}
-	return id
+	return intern.Number(e.textIDs, &e.texts, s, s)
 }
 
 // write writes the rows that are not 0, with the given number of columns. An

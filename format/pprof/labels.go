@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/format/protobuf"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -114,13 +115,7 @@ func (ls *labelSets) add(fields []byte, at int) (ref labelRef, err error) {
 }
 
 func (ls *labelSets) thread(t profile.Thread) profile.ThreadID {
-	id, ok := ls.ids[t]
-	if !ok {
-		id = profile.ThreadID(len(ls.threads))
-		ls.threads = append(ls.threads, t)
-		ls.ids[t] = id
-	}
-	return id
+	return intern.Number(ls.ids, &ls.threads, t, t)
 }
 
 // label parses one label. A label with a string is a string, whatever else it

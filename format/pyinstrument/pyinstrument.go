@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -152,13 +153,7 @@ func (f *file) close(o *openFrame) {
 	if o.function.File == "<built-in>" {
 		o.function.Kind = profile.KindNative
 	}
-	id, ok := f.index[o.function]
-	if !ok {
-		id = int32(len(f.functions))
-		f.functions = append(f.functions, o.function)
-		f.index[o.function] = id
-	}
-	n.function = id
+	n.function = intern.Number(f.index, &f.functions, o.function, o.function)
 }
 
 const noFunction = -1

@@ -16,3 +16,14 @@ func Table[T any](n int) []T {
 	}
 	return table
 }
+
+// Number returns the place of a key in a list. A key that is not in ids gets the next place, for v.
+func Number[K comparable, ID ~int | ~int16 | ~int32, V any](ids map[K]ID, list *[]V, key K, v V) ID {
+	id, ok := ids[key]
+	if !ok {
+		id = ID(len(*list))
+		ids[key] = id
+		*list = append(*list, v)
+	}
+	return id
+}

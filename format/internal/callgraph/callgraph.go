@@ -12,6 +12,7 @@ package callgraph
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -57,13 +58,7 @@ func New(s *profile.Symbols) *Graph {
 // recursion apart give them as level, all others 0.
 func (g *Graph) Node(fr profile.Frame, level int32) int32 {
 	k := nodeKey{fr, level}
-	id, ok := g.ids[k]
-	if !ok {
-		id = int32(len(g.nodes))
-		g.nodes = append(g.nodes, node{frame: fr})
-		g.ids[k] = id
-	}
-	return id
+	return intern.Number(g.ids, &g.nodes, k, node{frame: fr})
 }
 
 // Pairs returns the number of pairs of caller and callee.

@@ -1,6 +1,9 @@
 package stacktext
 
-import "github.com/dendroprof/dendro/profile"
+import (
+	"github.com/dendroprof/dendro/internal/intern"
+	"github.com/dendroprof/dendro/profile"
+)
 
 // LateStacks collects the stacks of samples whose frames are known only when all of the
 // file is read: formats that have the names or the mappings behind the samples. A place is
@@ -37,12 +40,7 @@ func (s *LateStacks[Place]) Push(at Place) error {
 	if len(s.path) >= s.depth {
 		return profile.TooDeep(s.depth)
 	}
-	n, ok := s.number[at]
-	if !ok {
-		n = int32(len(s.Places))
-		s.Places = append(s.Places, at)
-		s.number[at] = n
-	}
+	n := intern.Number(s.number, &s.Places, at, at)
 	s.path = append(s.path, n)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/signatures"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -173,12 +174,7 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 		if id == "" || samples.Value[i] <= 0 {
 			continue
 		}
-		at, ok := index[id]
-		if !ok {
-			at = len(list)
-			index[id] = at
-			list = append(list, traceprof.Snapshots{Task: task, Segment: id, Language: traceprof.GoProfiles, Stacks: forest})
-		}
+		at := intern.Number(index, &list, id, traceprof.Snapshots{Task: task, Segment: id, Language: traceprof.GoProfiles, Stacks: forest})
 		s := &list[at]
 		count := samples.Value[i]
 		path := calltree.NoNode

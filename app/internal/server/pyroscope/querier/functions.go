@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format/protobuf"
 	"github.com/dendroprof/dendro/internal/cost"
+	"github.com/dendroprof/dendro/internal/intern"
 )
 
 // The formats FUNCTIONS and FUNCTION_TREE, for the tables and call trees of Grafana's Profiles
@@ -46,12 +47,7 @@ func numbers(t *calltree.Table) (number []int32, names []string, known map[strin
 	number, known = make([]int32, len(t.Functions)), map[string]int32{}
 	for fn := range t.Functions {
 		name := t.Functions[fn].Name
-		id, ok := known[name]
-		if !ok {
-			id = int32(len(names))
-			known[name], names = id, append(names, name)
-		}
-		number[fn] = id
+		number[fn] = intern.Number(known, &names, name, name)
 	}
 	return number, names, known
 }
@@ -75,12 +71,7 @@ func diffFunctions(ctx context.Context, sides [2]*calltree.Tree, most int64) (*f
 			return nil, err
 		}
 		for _, f := range table.Functions {
-			n, ok := at[f.Name]
-			if !ok {
-				n = len(rows)
-				at[f.Name] = n
-				rows = append(rows, [2]functionStats{{Name: f.Name}, {Name: f.Name}})
-			}
+			n := intern.Number(at, &rows, f.Name, [2]functionStats{{Name: f.Name}, {Name: f.Name}})
 			rows[n][i] = f
 		}
 		tables[i] = table
