@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/dendroprof/dendro/store"
@@ -47,18 +46,13 @@ func (s *Store) Withdraw(ctx context.Context, findings ...string) error {
 // changeAccepted runs f in a transaction. It changes the version: answers depend on what is
 // accepted.
 func (s *Store) changeAccepted(ctx context.Context, f func(c *driver.Conn) error) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if err := s.file.EnterToWrite(ctx); err != nil {
-		return err
-	}
-	defer s.file.Leave()
-	err := s.file.With(func(c *driver.Conn) error { return c.WriteTx(func() error { return f(c) }) })
-	if err != nil {
-		return fmt.Errorf("accepted changes: %w", err)
-	}
-	s.catalog.change(func() {})
-	return nil
+	return s.writing(ctx, "accepted changes", func(c *driver.Conn) error {
+		if err := c.WriteTx(func() error { return f(c) }); err != nil {
+			return err
+		}
+		s.catalog.change(func() {})
+		return nil
+	})
 }
 
 func removeAccepted(ctx context.Context, c *driver.Conn, findings ...string) error {

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -16,14 +15,8 @@ func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error
 	if err := store.CheckLink(address); err != nil {
 		return err
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	if err := s.file.EnterToWrite(ctx); err != nil {
-		return err
-	}
-	defer s.file.Leave()
 	id := store.LinkID(address)
-	err := s.file.With(func(c *driver.Conn) error {
+	return s.writing(ctx, "keep a link", func(c *driver.Conn) error {
 		stored, err := c.Meta(ctx, metaLink+id)
 		if err != nil {
 			return err
@@ -38,10 +31,6 @@ func (s *Store) KeepLink(ctx context.Context, address string, maximum int) error
 		}
 		return c.WriteTx(func() error { return c.SetMeta(ctx, metaLink+id, address) })
 	})
-	if err != nil {
-		return fmt.Errorf("keep a link: %w", err)
-	}
-	return nil
 }
 
 // Link implements store.LinkKeeper.

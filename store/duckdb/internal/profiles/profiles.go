@@ -17,6 +17,7 @@ package profiles
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -62,6 +63,20 @@ func (s *Store) Version() uint64 {
 	s.catalog.mu.Lock()
 	defer s.catalog.mu.Unlock()
 	return s.catalog.version
+}
+
+// writing runs f, as the one call that changes something. Its error begins with what it is about.
+func (s *Store) writing(ctx context.Context, what string, f func(c *driver.Conn) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return err
+	}
+	defer s.file.Leave()
+	if err := s.file.With(f); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // What follows are functions and not methods because package duckdb embeds Store

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/dendroprof/dendro/store"
@@ -80,23 +79,17 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 	if err := store.CheckVerdicts(list); err != nil {
 		return err
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	if err := s.file.EnterToWrite(ctx); err != nil {
-		return err
-	}
-	defer s.file.Leave()
-	var ids []int32
-	var rows []verdictRow
-	for _, v := range list {
-		if id, ok := s.benchOf(v.Benchmark); ok {
-			ids, rows = append(ids, id), append(rows, verdictRow{id, v})
+	return s.writing(ctx, "verdicts", func(c *driver.Conn) error {
+		var ids []int32
+		var rows []verdictRow
+		for _, v := range list {
+			if id, ok := s.benchOf(v.Benchmark); ok {
+				ids, rows = append(ids, id), append(rows, verdictRow{id, v})
+			}
 		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	err := s.file.With(func(c *driver.Conn) error {
+		if len(ids) == 0 {
+			return nil
+		}
 		return c.WriteTx(func() error {
 			if err := selectIDs(c, ids, false); err != nil {
 				return err
@@ -107,10 +100,6 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 			return driver.Insert(c, "", "verdict", rows, (*verdictRow).fields)
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("verdicts: %w", err)
-	}
-	return nil
 }
 
 // codeCount returns store.Verdicts.Code.
