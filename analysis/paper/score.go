@@ -61,16 +61,15 @@ const paperRuns = 10
 
 // ScoreRow is one function in the paper's ranking.
 type ScoreRow struct {
-	Group     string  `json:"group,omitempty"`
-	Benchmark string  `json:"benchmark"`
-	Type      string  `json:"type"`
-	Run       string  `json:"run"` // the tested run
-	Function  string  `json:"function"`
-	Score     float64 `json:"score"`
-	Expected  float64 `json:"expected"` // mean of the history, in the type's stored unit
-	Actual    float64 `json:"actual"`
-	Diff      float64 `json:"diff"`
-	Status    string  `json:"status"` // "+" new, "-" vanished
+	Score     float64     `json:"score"`
+	Expected  float64     `json:"expected"` // mean of the history, in the type's stored unit
+	Actual    float64     `json:"actual"`
+	Diff      float64     `json:"diff"`
+	Status    string      `json:"status"` // "+" first seen now, "-" seen before and not now
+	Function  string      `json:"function"`
+	Benchmark string      `json:"benchmark"` // with its group
+	Run       string      `json:"run"`       // the tested run
+	Of        history.Key `json:"-"`
 }
 
 // ScoreResult is the result of Scores.
@@ -121,7 +120,8 @@ func Scores(ctx context.Context, st store.Reader, q store.Query, req ScoreReques
 		res.Series = append(res.Series, *s)
 	}
 	slices.SortStableFunc(res.Rows, func(a, b ScoreRow) int {
-		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark),
+		x, y := a.Of.Benchmark, b.Of.Benchmark
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Name, y.Name),
 			cmp.Compare(a.Function, b.Function))
 	})
 	return res, nil
@@ -148,8 +148,8 @@ func scoreRows(ctx context.Context, st store.Reader, s *history.Series, m Measur
 	last := len(profiles) - 1
 	rows := make([]ScoreRow, 0, len(values))
 	for name, x := range values {
-		r := ScoreRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name,
-			Actual: x[last]}
+		r := ScoreRow{Of: history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}, Benchmark: s.Benchmark.String(), Run: profiles[last].Run.Key,
+			Function: name, Actual: x[last]}
 		r.Score, r.Expected = Score(x[last], x[:last])
 		r.Diff = r.Actual - r.Expected
 		switch {

@@ -64,7 +64,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		}
 		shown(t.Series, 1)
 		for _, row := range t.Rows {
-			add(of(row.Group, row.Benchmark, row.Type), row.Function, row.Diff, row.Score)
+			add(of(row.Of.Benchmark.Group, row.Of.Benchmark.Name, row.Of.Type), row.Function, row.Diff, row.Score)
 		}
 	case evidence.Correlation:
 		list, err := store.Select(ctx, st, q)

@@ -263,16 +263,7 @@ type HotellingResult struct {
 }
 
 // ScoreRow is a function in one benchmark.
-type ScoreRow struct {
-	Score     float64 `json:"score"`
-	Expected  float64 `json:"expected"` // mean of the history
-	Actual    float64 `json:"actual"`
-	Diff      float64 `json:"diff"`
-	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
-	Function  string  `json:"function"`
-	Benchmark string  `json:"benchmark"`
-	Run       string  `json:"run"`
-}
+type ScoreRow = paper.ScoreRow
 
 // CorrelationRow is a function over all benchmarks.
 type CorrelationRow struct {
@@ -413,12 +404,10 @@ func Scores(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *Scor
 	if err != nil {
 		return nil, err
 	}
-	out := &ScoresResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...)}, Rows: []ScoreRow{}}
+	out := &ScoresResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...)}, Rows: words.Filled(words.First(res.Rows, r.Rows))}
 	var ranking []ranked
-	for _, x := range words.First(res.Rows, r.Rows) {
-		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
-		out.Rows = append(out.Rows, ScoreRow{Score: x.Score, Expected: x.Expected, Actual: x.Actual, Diff: x.Diff, Status: x.Status,
-			Function: x.Function, Benchmark: testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), Run: x.Run})
+	for _, x := range out.Rows {
+		ranking = append(ranking, ranked{x.Of, expansion.Candidate{Function: x.Function, Score: x.Score}})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
 	out.Notes = append(out.Notes, windows(res)...)
