@@ -53,15 +53,11 @@ func WriteProfile(e *Env, p *profile.Profile, i int, out, name string) error {
 
 // FormatNames lists the formats that profiles are written in.
 func FormatNames() string {
-	names := ""
+	var names []string
 	for _, f := range format.All() {
-		if f.Encode == nil {
-			continue
+		if f.Encode != nil {
+			names = append(names, f.Name)
 		}
-		if names != "" {
-			names += ", "
-		}
-		names += f.Name
 	}
-	return names
+	return strings.Join(names, ", ")
 }
