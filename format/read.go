@@ -252,8 +252,7 @@ const unknownShift = -1
 func (w *walk) fail(d Decoded, err error, shift int64) {
 	pe := &profile.ParseError{Offset: -1, Err: err}
 	if placed, ok := err.(*profile.ParseError); ok {
-		c := *placed
-		pe = &c
+		pe = new(*placed)
 	}
 	pe.Source = d.Name
 	switch {

@@ -59,8 +59,7 @@ func PushedUses(ctx context.Context, st store.Reader, fits func(service string) 
 		}
 		for _, line := range chart.Lines(totals) {
 			if u := of[line.Labels.Get(continuous.ServiceLabel)]; u != nil && u.cpu == hour.Type {
-				cores := rateOf(hour.Type, line.Points[0])
-				u.Cores = &cores
+				u.Cores = new(rateOf(hour.Type, line.Points[0]))
 			}
 		}
 	}

@@ -362,9 +362,8 @@ func (o *Outcome) add(f *regression.Finding) {
 	case o.Finding == "" || status == Slower && o.Status == Faster:
 		c := Change{}
 		c.Finding = *f
-		since := f.Since
 		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, c.label(),
-			f.Delta.Share, f.Delta.Time, &since, 0
+			f.Delta.Share, f.Delta.Time, new(f.Since), 0
 	case o.Status == status && f.ID != o.Finding:
 		o.More++
 	}

@@ -89,8 +89,7 @@ func (w *walker) judgePair() error {
 
 // pair adds what a pair shows to its verdict.
 func (w *walker) pair(f *stated, base, head []int) {
-	good := runOf(&w.series.Profiles[base[len(base)-1]].Run)
-	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), &good, f.program, len(head))
+	c := Of(f.Finding, runOf(&w.series.Profiles[head[0]].Run), new(runOf(&w.series.Profiles[base[len(base)-1]].Run)), f.program, len(head))
 	c.Seen, c.Rows, c.Base, c.Head = w.v.Newest, f.Rows, base, head
 	if f.weather {
 		c.State = Passing

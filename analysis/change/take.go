@@ -137,8 +137,7 @@ func (w *walker) newChange(f *stated) Change {
 				last = run
 			}
 		}
-		good := runOf(&w.series.Profiles[last].Run)
-		c.Onset.LastGood = &good
+		c.Onset.LastGood = new(runOf(&w.series.Profiles[last].Run))
 	}
 	c.Runs = len(c.Head)
 	c.ID = idOf(&c.Finding, c.Onset.Run.Run)

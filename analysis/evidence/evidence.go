@@ -132,8 +132,7 @@ func (g *gatherer) metrics() (main *Metric, others []Metric) {
 	compared, _ := history.Metric(newest)
 	for _, m := range newest.Metrics {
 		if m.Name == compared.Name {
-			series := g.metric(m)
-			main = &series
+			main = new(g.metric(m))
 		} else {
 			others = append(others, g.metric(m))
 		}

@@ -44,14 +44,13 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 	}
 	base := ofBenchmarks(s.Base)
 	var gone []regression.Benchmark
-	at := s.Head[len(s.Head)-1].Run
 	for b, list := range base {
 		for _, own := range typesOf(list) {
 			last := own[len(own)-1]
 			if k := history.KeyOf(&last); !recent[k] || has[k] {
 				continue
 			}
-			gone = append(gone, regression.Benchmark{Benchmark: b, Type: last.Type, Base: own, NotAt: &at,
+			gone = append(gone, regression.Benchmark{Benchmark: b, Type: last.Type, Base: own, NotAt: new(s.Head[len(s.Head)-1].Run),
 				Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(own), plural(len(own), "run", "runs"))})
 			if head[b] == nil {
 				break // by one value type it is named

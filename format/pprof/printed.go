@@ -215,8 +215,7 @@ func (r *rawParser) location(line string) error {
 func (r *rawParser) function(f googlepprof.Function) *googlepprof.Function {
 	fn := r.functions[f]
 	if fn == nil {
-		of := f
-		fn = &of
+		fn = new(f)
 		fn.ID = uint64(len(r.p.Function) + 1)
 		r.functions[f] = fn
 		r.p.Function = append(r.p.Function, fn)

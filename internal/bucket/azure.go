@@ -107,8 +107,7 @@ func (b *azure) Write(ctx context.Context, key string, content io.Reader, _ int6
 
 // Create implements Bucket.
 func (b *azure) Create(ctx context.Context, key string, content []byte) error {
-	none := azcore.ETagAny
-	once := &blob.ModifiedAccessConditions{IfNoneMatch: &none}
+	once := &blob.ModifiedAccessConditions{IfNoneMatch: new(azcore.ETagAny)}
 	o := &blockblob.UploadOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: once}}
 	_, err := b.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(content)), o)
 	return b.error(key, err)

@@ -270,8 +270,7 @@ func StopTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*Task, e
 	if err != nil {
 		return nil, err
 	}
-	stopped := taskOf(t, time.Now().UnixMilli())
-	return &stopped, nil
+	return new(taskOf(t, time.Now().UnixMilli())), nil
 }
 
 // lastTask names the newest task.

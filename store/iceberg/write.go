@@ -72,10 +72,7 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty
 		return err
 	}
-	if err := os.Rename(tmp, dir); err != nil {
-		return err
-	}
-	return nil
+	return os.Rename(tmp, dir)
 }
 
 // exportError returns an error of an export by the name of the directory that the user gave,
@@ -273,8 +270,7 @@ func micros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
 	}
-	us := t.UnixMicro()
-	return &us
+	return new(t.UnixMicro())
 }
 
 func (w *writer) profile(p *store.Profile, part partition) error {
@@ -294,8 +290,7 @@ func (w *writer) profile(p *store.Profile, part partition) error {
 		ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
 		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File, Parts: p.Parts, Seq: p.Seq}
 	if m, ok := p.Metric(); ok {
-		better := string(m.Better)
-		row.Metric, row.MetricMean, row.MetricUnit, row.MetricBetter = &m.Name, &m.Mean, &m.Unit, &better
+		row.Metric, row.MetricMean, row.MetricUnit, row.MetricBetter = &m.Name, &m.Mean, &m.Unit, new(string(m.Better))
 	}
 	return w.profiles.add(row)
 }
@@ -356,8 +351,7 @@ func (s *shape) optional(n int32) *[]byte {
 	if n == calltree.NoNode {
 		return nil
 	}
-	id := s.pathBytes(n)
-	return &id
+	return new(s.pathBytes(n))
 }
 
 // shape computes the ids of a table.

@@ -64,8 +64,7 @@ func WriteProblemAs(w http.ResponseWriter, r *http.Request, p *Problem, contentT
 	q := *p
 	if a := infoOf(r.Context()); a != nil {
 		q.Instance = "/requests/" + a.id
-		logged := q
-		a.problem = &logged
+		a.problem = new(q)
 		q.Detail = Shown(r.Context(), q.Detail)
 	}
 	body, err := json.Marshal(form(&q))

@@ -55,8 +55,7 @@ func (a *Agents) metrics() []prometheus.Collector {
 	list := []prometheus.Collector{a.counts.malformed, a.counts.commands, a.counts.ignored, a.counts.uploads}
 	read := func(n intakeMetric) func() float64 {
 		return func() float64 {
-			m := a.opts.Intake.Metrics()
-			return n.value(&m)
+			return n.value(new(a.opts.Intake.Metrics()))
 		}
 	}
 	for _, n := range intakeCounters {

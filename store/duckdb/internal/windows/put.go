@@ -197,8 +197,7 @@ func (b *batch) add(w *continuous.Window, k key, g *profiles.Growth) {
 	e := b.changed[k.series]
 	if e == nil {
 		if old := b.st.byKey[k.series]; old != nil {
-			copied := *old
-			e = &copied
+			e = new(*old)
 		} else {
 			e = &series{id: b.st.nextID + int32(len(b.added)), typ: &w.Type, newest: start,
 				Series: continuous.Series{Service: w.Series.Service, Type: w.Series.Type, Labels: slices.Clone(w.Series.Labels), First: timeOf(start),

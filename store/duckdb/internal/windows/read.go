@@ -89,8 +89,7 @@ func (sel *selection) sums(ctx context.Context, q *continuous.Query, all []serie
 			sql := fmt.Sprintf("SELECT count(*) FROM %s WHERE start >= %d AND start < %d AND series IN (%s)", levelTables[p.Level], p.From, p.Until,
 				driver.List(of.ids()))
 			if n, err := sel.c.Number(ctx, sql); err != nil || n > 0 {
-				at := timeOf(of.kept())
-				return &at, err
+				return new(timeOf(of.kept())), err
 			}
 		}
 	}

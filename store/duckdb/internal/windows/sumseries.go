@@ -93,8 +93,7 @@ func (r *roller) resolve(of *sumSeries, s *levelSums) {
 			s.rows.series[i] = e.id
 		case e == nil:
 			have, _ := r.st.of(id)
-			copied := *have
-			e = &copied
+			e = new(*have)
 			r.changed[id] = e
 		}
 		e.Summed = continuous.Summed(slices.Clone(e.Summed), &described.Series)

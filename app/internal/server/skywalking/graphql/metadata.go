@@ -66,8 +66,7 @@ func service(name string) *query.Service {
 	if !grouped {
 		group, short = "", name
 	}
-	normal := true
-	return &query.Service{ID: ids.Service(name), Name: name, Group: group, ShortName: short, Layers: []string{}, Normal: &normal}
+	return &query.Service{ID: ids.Service(name), Name: name, Group: group, ShortName: short, Layers: []string{}, Normal: new(true)}
 }
 
 // ListLayers answers Query.listLayers.

@@ -28,8 +28,7 @@ func (r *resolver) record(ctx context.Context, o traceprof.Task, instanceIDs []s
 	for _, id := range instanceIDs {
 		_, name, err := ids.ParseInstance(id)
 		if err != nil {
-			reason := err.Error()
-			return &ordered{Code: traceprof.BadArgument, ErrorReason: &reason}, nil
+			return &ordered{Code: traceprof.BadArgument, ErrorReason: new(err.Error())}, nil
 		}
 		o.Instances = append(o.Instances, name)
 	}

@@ -26,8 +26,7 @@ func (r *resolver) Version(context.Context) (*string, error) {
 // GetTimeInfo answers Query.getTimeInfo.
 func (r *resolver) GetTimeInfo(context.Context) (*query.TimeInfo, error) {
 	now := r.Now()
-	offset := time.UnixMilli(now).In(zone).Format("-0700")
-	return &query.TimeInfo{Timezone: &offset, CurrentTimestamp: &now}, nil
+	return &query.TimeInfo{Timezone: new(time.UnixMilli(now).In(zone).Format("-0700")), CurrentTimestamp: &now}, nil
 }
 
 // CheckHealth answers Query.checkHealth: whether the store answers.
@@ -67,8 +66,7 @@ func (r *resolver) metricsTTL() query.MetricsTTL {
 
 // GetRecordsTTL answers Query.getRecordsTTL.
 func (r *resolver) GetRecordsTTL(context.Context) (*query.RecordsTTL, error) {
-	ttl := r.recordsTTL()
-	return &ttl, nil
+	return new(r.recordsTTL()), nil
 }
 
 // metricsTTL has the field that the client library's type lacks.

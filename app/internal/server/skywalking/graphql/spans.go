@@ -49,8 +49,7 @@ func spansOf(s *traceprof.Segment) []*query.Span {
 func pairs(in []*commonv3.KeyStringValuePair) []*query.KeyValue {
 	out := make([]*query.KeyValue, len(in))
 	for i, p := range in {
-		value := p.GetValue()
-		out[i] = &query.KeyValue{Key: p.GetKey(), Value: &value}
+		out[i] = &query.KeyValue{Key: p.GetKey(), Value: new(p.GetValue())}
 	}
 	return out
 }

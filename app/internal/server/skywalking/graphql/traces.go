@@ -74,8 +74,7 @@ func conditionOf(in *query.TraceQueryCondition, most int) (c condition, err erro
 		q.Longest = int64(*in.MaxTraceDuration)
 	}
 	if in.TraceState != query.TraceStateAll {
-		failed := in.TraceState == query.TraceStateError
-		q.Failed = &failed
+		q.Failed = new(in.TraceState == query.TraceStateError)
 	}
 	q.BySlowest = in.QueryOrder == query.QueryOrderByDuration
 	c.tags = in.Tags
@@ -157,9 +156,8 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 
 // basicTrace converts a segment for lists.
 func basicTrace(s *traceprof.Segment) *query.BasicTrace {
-	failed := s.Error
 	return &query.BasicTrace{SegmentID: s.ID, EndpointNames: []string{s.Endpoint}, Duration: latency(s),
-		Start: strconv.FormatInt(s.Start, 10), IsError: &failed, TraceIds: []string{s.Trace}}
+		Start: strconv.FormatInt(s.Start, 10), IsError: new(s.Error), TraceIds: []string{s.Trace}}
 }
 
 // latency returns the latency of a segment as 32 bits, as in the protocol.
@@ -225,16 +223,13 @@ func (r *resolver) QueryBasicTracesByName(ctx context.Context, in *query.TraceQu
 	c := query.TraceQueryCondition{TraceID: in.TraceID, QueryDuration: in.QueryDuration, MinTraceDuration: in.MinTraceDuration,
 		MaxTraceDuration: in.MaxTraceDuration, TraceState: in.TraceState, QueryOrder: in.QueryOrder, Tags: in.Tags, Paging: in.Paging}
 	if in.Service != nil {
-		id := ids.Service(in.Service.ServiceName)
-		c.ServiceID = &id
+		c.ServiceID = new(ids.Service(in.Service.ServiceName))
 	}
 	if in.Instance != nil {
-		id := ids.Instance(in.Instance.ServiceName, in.Instance.InstanceName)
-		c.ServiceInstanceID = &id
+		c.ServiceInstanceID = new(ids.Instance(in.Instance.ServiceName, in.Instance.InstanceName))
 	}
 	if in.Endpoint != nil {
-		id := ids.Endpoint(in.Endpoint.ServiceName, in.Endpoint.EndpointName)
-		c.EndpointID = &id
+		c.EndpointID = new(ids.Endpoint(in.Endpoint.ServiceName, in.Endpoint.EndpointName))
 	}
 	return r.QueryBasicTraces(ctx, &c, nil)
 }
