@@ -58,17 +58,17 @@ type Recorded struct {
 
 // runner is a kind of command.
 type runner struct {
-	name      string                               // of the kind, for people
-	detect    func(dir string, args []string) bool // reports whether a command is of the kind, in its working directory
-	profilers []string                             // that can be used, the best first; none: its own
+	name      string                   // of the kind, for people
+	detect    func(args []string) bool // reports whether a command is of the kind
+	profilers []string                 // that can be used, the best first; none: its own
 	prepare   func(context.Context, *Session) ([]Benchmark, error)
 	record    func(ctx context.Context, s *Session, b *Benchmark, dir string) (Recorded, error)
 	memory    bool   // Options.Memory works
 	warmup    string // what is said of rounds that the profile has beside the measured ones
 }
 
-// runners are all kinds of commands, those with a framework before the plain ones.
-var runners = []*runner{&goTest, &jmh, &pytest, &criterion, &googleBenchmark, &python, &node, &java, &command}
+// runners are all kinds of commands, those with a framework before the plain ones. One of java may be jmh.
+var runners = []*runner{&goTest, &pytest, &criterion, &googleBenchmark, &python, &node, &java, &command}
 
 // Session is a command whose benchmarks can be recorded, any number of times.
 type Session struct {
@@ -111,14 +111,16 @@ func Open(ctx context.Context, args []string, at Place, o Options) (*Session, er
 			s.root = root
 		}
 	}
-	s.runner = runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(at.Dir, args) })]
+	var err error
+	if s.runner, err = runnerOf(at.Dir, args); err != nil {
+		return nil, err
+	}
 	if o.Memory && !s.runner.memory {
 		return nil, UsageError(fmt.Sprintf("--memory: %s records no allocations", s.runner.name))
 	}
 	if err := s.choose(ctx); err != nil {
 		return nil, err
 	}
-	var err error
 	if s.Benchmarks, err = s.runner.prepare(ctx, s); err != nil {
 		return nil, err
 	}
@@ -131,6 +133,15 @@ func Open(ctx context.Context, args []string, at Place, o Options) (*Session, er
 		s.Notes = append(s.Notes, s.runner.warmup)
 	}
 	return s, nil
+}
+
+// runnerOf returns the kind of a command in a directory.
+func runnerOf(dir string, args []string) (*runner, error) {
+	r := runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect(args) })]
+	if at, jar := javaMain(args); r == &java && jar {
+		return ofJAR(dir, args[at])
+	}
+	return r, nil
 }
 
 // Record runs a benchmark and writes its profiles to dir, which must exist.

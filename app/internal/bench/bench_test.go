@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,7 @@ func TestRunnerOf(t *testing.T) {
 		"java -Xmx1g -jar " + jar("benchmarks.jar", "META-INF/BenchmarkList") + " -f 1": &jmh,
 		"java -jar " + jar("app.jar", "Main.class"):                                     &java,
 		"java -cp classes Main":               &java,
+		"java Main -jar none.jar":             &java, // an argument of the program
 		"pytest --benchmark-only":             &pytest,
 		"python3.11 -m pytest tests":          &pytest,
 		"python3 -m shop":                     &python,
@@ -51,13 +53,18 @@ func TestRunnerOf(t *testing.T) {
 		"pythonic":                            &command,
 	} {
 		args := strings.Fields(line)
-		if got := runners[slices.IndexFunc(runners, func(r *runner) bool { return r.detect("", args) })]; got != want {
-			t.Errorf("%s: %s, want %s", line, got.name, want.name)
+		if got, err := runnerOf("", args); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %s", line, got, err, want.name)
 		}
 	}
 	// The JAR is that of the work tree, not one that the user has built.
-	if args := words("java -jar benchmarks.jar"); !isJMH(dir, args) || isJMH(t.TempDir(), args) {
-		t.Error("a JAR of another directory decides")
+	args := words("java -jar benchmarks.jar")
+	if got, err := runnerOf(dir, args); err != nil || got != &jmh {
+		t.Errorf("in the directory of the JAR: %v, %v", got, err)
+	}
+	const missing = "benchmarks.jar: no such file or directory: build it first; with --base, give the command that builds each commit, for example --build 'mvn package'"
+	if got, err := runnerOf(t.TempDir(), args); err == nil || err.Error() != missing || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a JAR of another directory decides: %v, %v", got, err)
 	}
 	const table = "-----\nBenchmark           Time             CPU   Iterations\n-----\nBM_Make     90.1 us\n"
 	if !googleTable.MatchString("run on 2 CPUs\n"+table) || googleTable.MatchString("Benchmark Time\n") {

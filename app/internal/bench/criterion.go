@@ -19,7 +19,7 @@ import (
 // by the functions that are in their stacks.
 var criterion = runner{
 	name:      "criterion",
-	detect:    func(_ string, args []string) bool { return base(args) == "cargo" && slices.Contains(args, "bench") },
+	detect:    func(args []string) bool { return base(args) == "cargo" && slices.Contains(args, "bench") },
 	profilers: []string{"perf"},
 	prepare:   prepareCriterion,
 	record:    recordCriterion,

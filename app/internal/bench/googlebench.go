@@ -23,7 +23,7 @@ import (
 // number of operations is estimated from the time per iteration.
 var googleBenchmark = runner{
 	name: "Google Benchmark",
-	detect: func(_ string, args []string) bool {
+	detect: func(args []string) bool {
 		return slices.ContainsFunc(args[1:], func(arg string) bool { return strings.HasPrefix(arg, "--benchmark_") })
 	},
 	profilers: []string{"perf"},

@@ -24,7 +24,7 @@ import (
 // number; then each is recorded alone with -benchtime Nx.
 var goTest = runner{
 	name:   "go test",
-	detect: func(_ string, args []string) bool { return base(args) == "go" },
+	detect: func(args []string) bool { return base(args) == "go" },
 	prepare: func(ctx context.Context, s *Session) ([]Benchmark, error) {
 		c, err := parseGo(s.args)
 		if err != nil {

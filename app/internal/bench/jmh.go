@@ -3,6 +3,7 @@ package bench
 import (
 	"archive/zip"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 // with a profiler after the warm-up, and makes a folder for each.
 var jmh = runner{
 	name:      "JMH",
-	detect:    isJMH,
 	profilers: []string{"async-profiler", "jfr"},
 	memory:    true,
 	prepare: func(context.Context, *Session) ([]Benchmark, error) {
@@ -52,25 +52,24 @@ var jmh = runner{
 	},
 }
 
-// isJMH reports whether a command in a directory runs a JAR with benchmarks: the harness lists them in it.
-func isJMH(dir string, args []string) bool {
-	at := slices.Index(args, "-jar") + 1
-	if base(args) != "java" || at == 0 || at == len(args) {
-		return false
-	}
-	file := args[at]
+// ofJAR returns the runner of a JAR, given as a command in a directory names it: the harness lists benchmarks in it.
+func ofJAR(dir, name string) (*runner, error) {
+	file := name
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
 	}
 	jar, err := zip.OpenReader(file)
-	if err != nil {
-		return false // not built, or broken: java says so
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notBuilt(name, "mvn package", err)
+	case err != nil:
+		return &java, nil // it is broken: java says so
 	}
 	defer jar.Close()
-	for _, name := range []string{"META-INF/BenchmarkList", "org/openjdk/jmh/Main.class"} {
-		if f, err := jar.Open(name); err == nil {
-			return f.Close() == nil
+	for _, entry := range []string{"META-INF/BenchmarkList", "org/openjdk/jmh/Main.class"} {
+		if f, err := jar.Open(entry); err == nil {
+			return &jmh, f.Close()
 		}
 	}
-	return false
+	return &java, nil
 }

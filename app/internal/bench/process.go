@@ -95,7 +95,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 			path = filepath.Join(dir, name)
 		}
 		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("%s: %w (is it built? --build names the command)", name, errors.Unwrap(err))
+			return "", notBuilt(name, "make", err)
 		}
 		return filepath.Abs(path)
 	}
@@ -110,6 +110,11 @@ func lookPath(name, dir string, env []string) (string, error) {
 		}
 	}
 	return exec.LookPath(name)
+}
+
+// notBuilt is the error that a command runs a file that is not there, which with, for example, builds.
+func notBuilt(name, with string, err error) error {
+	return fmt.Errorf("%s: %w: build it first; with --base, give the command that builds each commit, for example --build '%s'", name, errors.Unwrap(err), with)
 }
 
 // tail keeps the last few kilobytes that are written.

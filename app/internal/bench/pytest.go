@@ -23,7 +23,7 @@ import (
 // runs rounds, without the calibration of the timer.
 var pytest = runner{
 	name:      "pytest",
-	detect:    func(_ string, args []string) bool { return len(pytestCommand(args)) > 0 },
+	detect:    func(args []string) bool { return len(pytestCommand(args)) > 0 },
 	profilers: []string{"py-spy"},
 	prepare:   preparePytest,
 	record:    recordPytest,

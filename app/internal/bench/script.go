@@ -24,8 +24,7 @@ var (
 )
 
 func plain(name string, detect func([]string) bool, profilers ...string) runner {
-	return runner{name: name, profilers: profilers, record: recordPlain, memory: name == "java",
-		detect: func(_ string, args []string) bool { return detect(args) },
+	return runner{name: name, detect: detect, profilers: profilers, record: recordPlain, memory: name == "java",
 		prepare: func(_ context.Context, s *Session) ([]Benchmark, error) {
 			_, err := lookPath(s.args[0], s.dir, s.env) // a profiler would not say it
 			return []Benchmark{{Group: name, Name: commandName(s.args)}}, err
@@ -39,8 +38,9 @@ func isPython(args []string) bool { return pythonName.MatchString(base(args)) }
 // commandName names a command by the script of an interpreter, by the main class or the JAR of
 // java, or by its program.
 func commandName(args []string) string {
-	if base(args) == "java" {
-		return javaName(args)
+	if at, _ := javaMain(args); base(args) == "java" && at > 0 {
+		name := filepath.Base(args[at]) // of a module its class, if it is named
+		return javaSuffix.ReplaceAllString(name, "")
 	}
 	interpreted := isPython(args) || base(args) == "node" ||
 		slices.Contains(words("sh bash ruby perl php Rscript"), base(args))
@@ -58,22 +58,26 @@ func commandName(args []string) string {
 	return base(args)
 }
 
+// javaSuffix ends the names of the files that java runs.
+var javaSuffix = regexp.MustCompile(`\.(?:jar|java|class)$`)
+
 // javaValues are the options of java whose value is the next argument.
 var javaValues = words("-cp -classpath --class-path -p --module-path --upgrade-module-path --add-modules --limit-modules " +
 	"--add-exports --add-opens --add-reads --enable-native-access --source")
 
-func javaName(args []string) string {
+// javaMain returns where a command of java names what it runs, 0 if nowhere, and whether that is a JAR.
+func javaMain(args []string) (at int, jar bool) {
 	for i := 1; i < len(args); i++ {
 		switch arg := args[i]; {
 		case slices.Contains(javaValues, arg):
 			i++
 		case (arg == "-jar" || arg == "-m" || arg == "--module") && i+1 < len(args):
-			return strings.TrimSuffix(filepath.Base(args[i+1]), ".jar") // of a module its class, if it is named
+			return i + 1, arg == "-jar"
 		case !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "@"):
-			return strings.TrimSuffix(strings.TrimSuffix(arg[strings.LastIndexByte(arg, '/')+1:], ".java"), ".class")
+			return i, false
 		}
 	}
-	return base(args)
+	return 0, false
 }
 
 // googleTable is the head of what programs with Google Benchmark print.

@@ -152,13 +152,13 @@ func (t *Tree) Build(ctx context.Context, command string, args []string, talk io
 	}
 	switch {
 	case command != "":
-		if isPython(args) || pytest.detect("", args) {
+		if isPython(args) || pytest.detect(args) {
 			if err := build(t.work, env, pipInstall[:2]...); err != nil { // makes the environment
 				return err
 			}
 		}
 		return build(filepath.Join(t.work, t.below), t.env(), []string{"sh", "-c", command})
-	case goTest.detect("", args), criterion.detect("", args):
+	case goTest.detect(args), criterion.detect(args):
 		return nil
 	}
 	for _, dir := range t.projects() {
