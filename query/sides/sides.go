@@ -142,7 +142,7 @@ func (c *Chooser) Choose(ctx context.Context, list []store.Profile, last int) (*
 	if err != nil {
 		return nil, err
 	}
-	if s.Head, err = c.headOf(ctx, s, list, base, last); err != nil {
+	if s.Head, err = c.headOf(ctx, s, list, base, by, last); err != nil {
 		return nil, err
 	}
 	switch by {
@@ -164,28 +164,30 @@ func (c *Chooser) Choose(ctx context.Context, list []store.Profile, last int) (*
 
 // headOf returns the profiles under test: those that --head names, else those of the
 // commit that is checked out, else those of the newest commit that is not the base's.
-func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Profile, last int) ([]store.Profile, error) {
+func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Profile, named naming, last int) ([]store.Profile, error) {
 	rest, by := without(list, base), byBranch
 	commit := ""
 	var err error
 	if c.Head == "" {
 		var found []store.Profile
-		if found, commit = c.checkedOut(ctx, rest); len(found) > 0 {
+		found, commit = c.checkedOut(ctx, rest)
+		if own := ofCommit(base, commit); commit != "" && len(found) == 0 && named == byBranch && len(own) > 0 {
+			found = own // main itself, or that of a fork
+			s.note("%s, which is checked out, is of %s: its runs are tested against the others of %[2]s", words.Commit(commit), c.Base)
+		}
+		if len(found) > 0 {
 			rest, by, commit = found, byCommit, ""
 		}
 	} else if rest, by, err = c.named(ctx, "--head", c.Head, list); err != nil {
 		return nil, err
 	}
-	about := ""
-	if commit != "" {
-		about = fmt.Sprintf(" (the store has none of %s, which is checked out, beside the base)", words.Commit(commit))
-	}
 	if len(rest) == 0 {
-		return nil, &noHead{fmt.Sprintf("--base %s: every selected run is of the base%s: import runs of the change, or name them with --head", c.Base, about)}
+		return nil, c.noHead(commit)
 	}
 	if commit != "" && rest[len(rest)-1].Run.Commit != "" {
 		s.NotHead = commit
-		s.note("tested are the newest runs that are not of the base%s", about)
+		s.note("tested are the newest runs that are not of the base (the store has none of %s, which is checked out, beside the base)",
+			words.Commit(commit))
 	}
 	if newest := newestCommit(rest); last == 0 && len(newest) < len(rest) {
 		switch by {
@@ -199,11 +201,15 @@ func (c *Chooser) headOf(ctx context.Context, s *Chosen, list, base []store.Prof
 	return q.Filter(rest), nil
 }
 
-// noHead is the error that all runs are of the base.
-type noHead struct{ text string }
-
-func (e *noHead) Error() string { return e.text }
-func (e *noHead) Unwrap() error { return store.ErrNothing }
+// noHead returns the error that there is no run but those of the base, and what helps. The commit that is checked
+// out is empty if it is not known.
+func (c *Chooser) noHead(commit string) error {
+	what := ""
+	if commit != "" {
+		what = fmt.Sprintf(", and %s, which is checked out, has no others", words.Commit(commit))
+	}
+	return fmt.Errorf("--base %s: %w to test: every run is of the base%s; record the change (dendro bench -- COMMAND), or name runs with --head RUN (list: dendro runs)", c.Base, store.ErrNothing, what)
+}
 
 // checkedOut returns the profiles of the commit that a workflow tests, or else that is checked
 // out, and that commit if it is known.
