@@ -198,6 +198,11 @@ func silent(b *regression.Benchmark) bool {
 	return !slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return Shown(&f) && f.Kind != regression.Environment })
 }
 
+// ofSmall states a detectable change: which one that is depends on the function.
+func ofSmall(change float64) string {
+	return words.Percent(change) + " of the program in a function that uses 5% of it"
+}
+
 // says returns the status of a comparison with what it rests on.
 func (o *Outcome) says() string {
 	s := string(o.Status)
@@ -209,7 +214,7 @@ func (o *Outcome) says() string {
 		n := 1 + o.More
 		return fmt.Sprintf("%s (%s)", s, words.Counted(n, "change"))
 	case o.Status == Unchanged && o.Detectable > 0:
-		return s + ": would have seen " + words.Percent(o.Detectable) + strings.TrimSuffix(", "+o.Reason, ", ")
+		return s + ": would have seen " + ofSmall(o.Detectable) + strings.TrimSuffix(", "+o.Reason, ", ")
 	case o.NotAt != "":
 		return "not run at " + words.Clean(o.NotAt)
 	case o.Status == change.TooFew: // the reason begins with it

@@ -595,9 +595,9 @@ func (r *Report) detects() string {
 	if best == nil {
 		return ""
 	}
-	text := "detects in a function of 5% changes of at least " + words.Percent(best.Outcome.Detectable)
+	text := "detects changes of at least " + ofSmall(best.Outcome.Detectable)
 	if worst != best {
-		text += fmt.Sprintf(", in %s of %s", r.name(worst), words.Percent(worst.Outcome.Detectable))
+		text += fmt.Sprintf("; in %s of %s", r.name(worst), words.Percent(worst.Outcome.Detectable))
 	}
 	return text
 }

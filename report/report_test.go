@@ -465,7 +465,7 @@ func TestPassSaysWhatItSees(t *testing.T) {
 		b.Benchmark.Benchmark.Name = name
 		r.Benchmarks = append(r.Benchmarks, b)
 	}
-	const both = "note: detects in a function of 5% changes of at least 4.3%, in Parse of 46.2%\n"
+	const both = "note: detects changes of at least 4.3% of the program in a function that uses 5% of it; in Parse of 46.2%\n"
 	if text := r.Brief(0).String(); !strings.Contains(text, both) {
 		t.Errorf("%s\nwant %s", text, both)
 	}
@@ -474,7 +474,7 @@ func TestPassSaysWhatItSees(t *testing.T) {
 			b.Outcome.Status = Slower
 		}
 	}
-	if text := r.Brief(0).String(); !strings.Contains(text, "note: detects in a function of 5% changes of at least 4.3%\n") {
+	if text := r.Brief(0).String(); !strings.Contains(text, "note: detects changes of at least 4.3% of the program in a function that uses 5% of it\n") {
 		t.Error(text)
 	}
 }
@@ -596,9 +596,9 @@ func TestCalls(t *testing.T) {
 
 // TestFirstRunsDiffer: a benchmark is not unchanged without a word if its first runs, too few to compare with, differ.
 func TestFirstRunsDiffer(t *testing.T) {
-	for before, want := range []string{"unchanged: would have seen 2.1%",
-		"unchanged: would have seen 2.1%, but the first run differs from those after: a change needs 3 runs before it",
-		"unchanged: would have seen 2.1%, but the first 2 runs differ from those after: a change needs 3 runs before it"} {
+	for before, want := range []string{"unchanged: would have seen 2.1% of the program in a function that uses 5% of it",
+		"unchanged: would have seen 2.1% of the program in a function that uses 5% of it, but the first run differs from those after: a change needs 3 runs before it",
+		"unchanged: would have seen 2.1% of the program in a function that uses 5% of it, but the first 2 runs differ from those after: a change needs 3 runs before it"} {
 		s := Standing{Lines: []Line{{Standing: change.Standing{Status: Unchanged, Detectable: 0.021, Before: before}}}}
 		if got := s.Outcome().Says; got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -288,7 +288,7 @@ func (b *Benchmark) detectable() string {
 		if d.Share == 0.05 {
 			head, base := b.branches()
 			return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
-				len(a.History), base, words.Percent(d.Change))
+				len(a.History), base, ofSmall(d.Change))
 		}
 	}
 	return ""

@@ -55,7 +55,7 @@ func TestDetectsOfTested(t *testing.T) {
 	}
 	b := &Benchmark{Benchmark: &regression.Benchmark{Analyses: []*regression.Analysis{of([]string{"6"}, 0.085), of([]string{"5", "6"}, 0.06),
 		of([]string{"5"}, 0.085)}}}
-	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0%" {
+	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0% of the program in a function that uses 5% of it" {
 		t.Error(got)
 	}
 }
