@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 )
@@ -102,10 +103,18 @@ func (r *Report) junit(b *Benchmark) junitCase {
 			rest = append(rest, xmlText(ch.Sentence()))
 		}
 	}
+	few := false
 	for i := range r.Metrics.Rows {
-		if row := &r.Metrics.Rows[i]; row.Fails && row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name {
+		row := &r.Metrics.Rows[i]
+		if row.Group != b.Benchmark.Benchmark.Group || row.Benchmark != b.Benchmark.Benchmark.Name {
+			continue
+		}
+		if few = few || row.Reason == metrics.TooFew; row.Fails {
 			failures = append(failures, xmlText(metricSentence(row)))
 		}
+	}
+	if r.Verdict != nil && few && r.Verdict.FewValues != "" {
+		rest = append(rest, xmlText(r.Verdict.FewValues))
 	}
 	switch {
 	case failures == nil && b.Reason != "":

@@ -49,13 +49,7 @@ func (r *Report) worseMetrics() (n int) {
 
 // metricsSummary counts the metrics that changed, and those that have too few values.
 func (r *Report) metricsSummary() string {
-	few, needed := 0, 0
-	for i := range r.Metrics.Rows {
-		if row := &r.Metrics.Rows[i]; row.Reason == metrics.TooFew {
-			few++
-			needed = max(needed, row.Needed)
-		}
-	}
+	few, needed, side := r.Metrics.Few()
 	n, all := len(r.significant()), len(r.Metrics.Rows)
 	text := fmt.Sprintf("%d of %d changed significantly", n, all)
 	switch {
@@ -65,7 +59,7 @@ func (r *Report) metricsSummary() string {
 		text += fmt.Sprintf("; too few values to tell for %d", few)
 	}
 	if needed > 0 {
-		text += fmt.Sprintf(" (%d runs of the head are needed)", needed)
+		text += fmt.Sprintf(" (%d runs of %s are needed)", needed, side)
 	}
 	return text + r.levels()
 }

@@ -631,7 +631,7 @@ func (r *Report) few() (n int, fewest *Benchmark) {
 // verdictNotes are the numbers of runs behind a verdict, and why costs do not fail.
 func (r *Report) verdictNotes() []string {
 	v := r.Verdict
-	if v == nil || v.Judged == 0 || v.HeadRuns[1] == 0 {
+	if v == nil {
 		return nil
 	}
 	span := func(n [2]int) string {
@@ -640,8 +640,18 @@ func (r *Report) verdictNotes() []string {
 		}
 		return fmt.Sprintf("%d to %d", n[0], n[1])
 	}
-	list := []string{fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"),
-		span(v.BaseRuns))}
+	judged := v.Judged > 0 && v.HeadRuns[1] > 0
+	var list []string
+	if judged {
+		list = append(list, fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"),
+			span(v.BaseRuns)))
+	}
+	if v.FewValues != "" {
+		list = append(list, v.FewValues)
+	}
+	if !judged {
+		return list
+	}
 	if text := r.detects(); text != "" {
 		list = append(list, text)
 	}

@@ -135,6 +135,8 @@ type Verdict struct {
 	// metrics do not fail.
 	FailOnMetric   float64 `json:"failOnMetric,omitempty"`
 	FailingMetrics int     `json:"failingMetrics"`
+	// FewValues says how many metrics cannot fail, whatever they are, and how many runs they need.
+	FewValues string `json:"fewValues,omitempty"`
 
 	// Tested reports whether something was compared; NewHistory, if nothing was, that the
 	// base has no run of any benchmark, also none that does not compare.
@@ -197,10 +199,10 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 }
 
 // JudgeMetrics lets the verdict fail if a metric is significantly worse by at least
-// minimum, marks those that are, and explains which do not fail.
+// minimum, marks those that are, and says which cannot be: a gate that cannot fail is none.
 func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
 	v.FailOnMetric = minimum
-	few, needed := 0, 0
+	worse := 0 // with too few values
 	for i := range table.Rows {
 		r := &table.Rows[i]
 		v.Tested = v.Tested || r.Reason != metrics.TooFew
@@ -211,19 +213,22 @@ func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
 			v.FailingMetrics++
 			v.Failed = true
 		case r.Reason == metrics.TooFew:
-			few++
-			needed = max(needed, r.Needed)
+			worse++
 		}
 	}
+	few, runs, side := table.Few()
 	if few == 0 {
 		return
 	}
-	if v.Why != "" {
-		v.Why += "; "
+	v.FewValues = "no metric can fail: too few values"
+	if few < len(table.Rows) {
+		v.FewValues = fmt.Sprintf("%d of %d metrics cannot fail: too few values", few, len(table.Rows))
 	}
-	v.Why += fmt.Sprintf("%d %s worse by at least %g%% with too few values to be sure", few, plural(few, "metric is", "metrics are"), 100*minimum)
-	if needed > 0 {
-		v.Why += fmt.Sprintf(": measure %d runs of the head (dendro bench --count %d)", needed, needed)
+	if worse > 0 {
+		v.FewValues += fmt.Sprintf(", and %d %s worse by at least %g%%", worse, plural(worse, "is", "are"), 100*minimum)
+	}
+	if runs > 0 {
+		v.FewValues += fmt.Sprintf("; record %d runs of %s (dendro bench --count %[1]d)", runs, side)
 	}
 }
 

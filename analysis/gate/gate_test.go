@@ -21,12 +21,13 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// TestJudgeMetrics: a metric fails that is significantly worse by at least the minimum, and those with too few
-// values are named.
+// TestJudgeMetrics: a metric fails that is significantly worse by at least the minimum, and metrics that cannot fail
+// are counted, worse or not.
 func TestJudgeMetrics(t *testing.T) {
 	slower := metrics.Row{Change: .1, Significant: true}
 	table := &metrics.Table{Rows: []metrics.Row{slower, {Change: .0999, Significant: true}, {Change: -.2, Significant: true},
-		{Change: -.2, Better: testrun.Higher, Significant: true}, {Change: .3, Reason: metrics.TooFew, Needed: 4}, {Change: .3}}}
+		{Change: -.2, Better: testrun.Higher, Significant: true}, {Change: .3, Reason: metrics.TooFew, Needed: 4, Base: metrics.Side{Values: 9}},
+		{Change: .3}}}
 	v := &Verdict{Why: "before"}
 	v.JudgeMetrics(table, .1)
 	var fails []int
@@ -35,13 +36,13 @@ func TestJudgeMetrics(t *testing.T) {
 			fails = append(fails, i)
 		}
 	}
-	const why = "before; 1 metric is worse by at least 10% with too few values to be sure: measure 4 runs of the head (dendro bench --count 4)"
-	if fmt.Sprint(fails) != "[0 3]" || v.FailingMetrics != 2 || !v.Failed || !v.Tested || v.Why != why {
+	const few = "1 of 6 metrics cannot fail: too few values, and 1 is worse by at least 10%; record 4 runs of the head (dendro bench --count 4)"
+	if fmt.Sprint(fails) != "[0 3]" || v.FailingMetrics != 2 || !v.Failed || !v.Tested || v.Why != "before" || v.FewValues != few {
 		t.Errorf("%v %+v", fails, v)
 	}
 	v = &Verdict{}
-	if v.JudgeMetrics(&metrics.Table{Rows: []metrics.Row{{Change: .3, Reason: metrics.TooFew}}}, .1); v.Failed || v.Tested ||
-		!strings.HasSuffix(v.Why, "to be sure") {
+	v.JudgeMetrics(&metrics.Table{Rows: []metrics.Row{{Reason: metrics.TooFew, Needed: 5, Base: metrics.Side{Values: 4}}}}, .1)
+	if v.Failed || v.Tested || v.FewValues != "no metric can fail: too few values; record 5 runs of each side (dendro bench --count 5)" {
 		t.Errorf("%+v", v)
 	}
 }

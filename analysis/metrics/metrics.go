@@ -58,8 +58,8 @@ type Row struct {
 	Level       float64 `json:"level"` // P up to which the change is significant
 	Significant bool    `json:"significant"`
 	Reason      Reason  `json:"reason,omitempty"`
-	// Needed is the number of values of the head that could make a difference
-	// significant; 0 if the head has enough.
+	// Needed is the number of values of the head, and of the base if it has fewer, that could
+	// make a difference significant; 0 if both have enough.
 	Needed int  `json:"needed,omitempty"`
 	Fails  bool `json:"fails"` // by the gate's policy
 
@@ -115,7 +115,7 @@ const (
 	confidence = 0.95
 	// fewRuns is the number of runs from which on a run is one value.
 	fewRuns = 4
-	// constantRuns is the minimum number of equal values of a metric that does not vary.
+	// constantRuns is the minimum number of equal values of the base, or fewRuns of each side, of a metric that does not vary.
 	constantRuns = 5
 )
 
@@ -184,7 +184,7 @@ func compare(runs *Runs, k metricKey) (Row, bool) {
 	}
 	r.P, r.Least = stat.MannWhitney(r.Base.values, r.Head.values)
 	switch {
-	case r.Base.constant() && r.Base.Values >= constantRuns && r.Head.constant():
+	case r.Base.constant() && r.Head.constant() && (r.Base.Values >= constantRuns || min(r.Base.Values, r.Head.Values) >= fewRuns):
 		if r.Base.Median != r.Head.Median {
 			r.Reason, r.Significant = Constant, true
 		}
@@ -234,24 +234,37 @@ func (s *Side) constant() bool { return s.values[0] == s.values[len(s.values)-1]
 
 // decide sets the level of the table, and which rows are significant.
 func (t *Table) decide() {
-	t.Level = t.level(func(r *Row) bool { return r.judges })
-	all := t.level(func(*Row) bool { return true })
-	t.Others = all
+	judging, all := func(r *Row) bool { return r.judges }, func(*Row) bool { return true }
+	t.Level, t.Others = t.level(judging), t.level(all)
 	for i := range t.Rows {
-		r, level := &t.Rows[i], all
-		if r.judges {
-			level = t.Level
+		r, tests := &t.Rows[i], all
+		if r.Level = t.Others; r.judges {
+			r.Level, tests = t.Level, judging
 		}
-		r.Level = level
 		switch {
-		case r.Reason != "":
-		case r.Base.constant() && r.Head.constant() && r.Base.Median == r.Head.Median:
-		case r.Least > level:
-			r.Reason, r.Needed = TooFew, needed(r.Base.Values, r.Head.Values, level)
+		case r.Reason != "" || r.same():
+		case r.Least > r.Level:
+			r.Reason, r.Needed = TooFew, needed(r.Base.Values, r.Head.Values, t.strictest(tests))
 		default:
-			r.Significant = r.P <= level
+			r.Significant = r.P <= r.Level
 		}
 	}
+}
+
+// same reports whether a metric has one value on both sides.
+func (r *Row) same() bool {
+	return r.Base.constant() && r.Head.constant() && r.Base.Median == r.Head.Median
+}
+
+// strictest returns the level of some rows if all of them had so many values that they count.
+func (t *Table) strictest(of func(*Row) bool) float64 {
+	tests := 0
+	for i := range t.Rows {
+		if r := &t.Rows[i]; of(r) && !r.same() {
+			tests++
+		}
+	}
+	return (1 - confidence) / float64(tests)
 }
 
 // level returns the error probability of each test of some rows. A test whose least error
@@ -271,24 +284,36 @@ func (t *Table) level(of func(*Row) bool) float64 {
 	}
 }
 
-// mostNeeded is the maximum of Row.Needed.
-const mostNeeded = 10
-
-// needed returns the number of values of the head from which on the least error
-// probability against n of the base is at most level; 0 if that is more than mostNeeded,
-// or if the head has so many.
+// needed returns the number of values of the head, and of a base of n if that is fewer, from which on the
+// least error probability is at most level; 0 if both have so many.
 func needed(n, head int, level float64) int {
-	least := 2.0 // of two-sided tests: one arrangement of all, on either side
-	for k := 1; k <= mostNeeded; k++ {
-		least *= float64(k) / float64(n+k)
-		if least <= level*(1+1e-9) {
-			if k <= head {
-				return 0
-			}
+	for k := 1; ; k++ {
+		least := 2.0 // of two-sided tests: one arrangement of all, on either side
+		for i := range k {
+			least *= float64(i+1) / float64(max(n, k)+i+1)
+		}
+		switch {
+		case least > level*(1+1e-9):
+		case k <= min(n, head):
+			return 0 // equal values are between
+		default:
 			return k
 		}
 	}
-	return 0
+}
+
+// Few counts the rows with too few values to tell. They need a number of runs of a side: the head, or each side.
+func (t *Table) Few() (rows, runs int, side string) {
+	side = "the head"
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Reason == TooFew {
+			rows, runs = rows+1, max(runs, r.Needed)
+			if r.Needed > r.Base.Values {
+				side = "each side"
+			}
+		}
+	}
+	return rows, runs, side
 }
 
 // meanOf returns the geometric means of rows with one metric. A benchmark whose medians are

@@ -154,14 +154,15 @@ func TestSignificance(t *testing.T) {
 		"clear":          {runs("time", "ns/op", slow...), runs("time", "ns/op", 110, 111, 112, 109), true, "", 0, 0.1039},
 		"within noise":   {runs("time", "ns/op", slow...), runs("time", "ns/op", 100.1, 99.2, 101.2, 98.9), false, "", 0, -0.0045},
 		"one run":        {runs("time", "ns/op", slow...), runs("time", "ns/op", 200), false, metrics.TooFew, 2, 0.998},
-		"three of three": {runs("time", "ns/op", slow[:3]...), runs("time", "ns/op", 200, 201, 202), false, metrics.TooFew, 5, 1.01},
+		"three of three": {runs("time", "ns/op", slow[:3]...), runs("time", "ns/op", 200, 201, 202), false, metrics.TooFew, 4, 1.01},
 		"throughput":     {runs("rate", "rows/s", slow...), runs("rate", "rows/s", 50, 51, 52, 49), true, "", 0, 0.4960},
 		"never varied":   {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 8), true, metrics.Constant, 0, 0.1429},
+		"in turns":       {runs("allocs/op", "allocs/op", 7, 7, 7, 7), runs("allocs/op", "allocs/op", 8, 8, 8, 8), true, metrics.Constant, 0, 0.1429},
 		"still the same": {runs("allocs/op", "allocs/op", 7, 7, 7, 7, 7), runs("allocs/op", "allocs/op", 7, 7), false, "", 0, 0},
 		"from nothing": {runs("allocs/op", "allocs/op", 0, 0, 0, 0, 0), runs("allocs/op", "allocs/op", 2, 2), true, metrics.Constant, 0,
 			math.MaxFloat64},
 		"jmh's intervals": {jmh(10, 0.5), jmh(12, 0.7), true, metrics.Intervals, 0, 0.2},
-		"they overlap":    {jmh(10, 0.5), jmh(11, 0.7), false, metrics.TooFew, 0, 0.1},
+		"they overlap":    {jmh(10, 0.5), jmh(11, 0.7), false, metrics.TooFew, 4, 0.1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := metrics.Compare([]metrics.Runs{{Base: c.base, Head: c.head}})
@@ -196,6 +197,34 @@ func TestCorrection(t *testing.T) {
 	}
 	if empty := metrics.Compare(nil); empty.Rows == nil || empty.Means == nil {
 		t.Errorf("%+v", empty)
+	}
+}
+
+// TestNeeded: with the number of runs that a table asks for, every metric can be significant, however many there are.
+func TestNeeded(t *testing.T) {
+	suite := func(benchmarks, n int) *metrics.Table {
+		var list []metrics.Runs
+		for i := range benchmarks {
+			var of [2][]float64
+			for k := range n {
+				of[0], of[1] = append(of[0], 100+float64(k)), append(of[1], 200+float64(k))
+			}
+			list = append(list, metrics.Runs{Benchmark: testrun.Benchmark{Name: fmt.Sprint("b", i)}, Base: runs("time", "ns", of[0]...),
+				Head: runs("time", "ns", of[1]...)})
+		}
+		return metrics.Compare(list)
+	}
+	for benchmarks, want := range map[int]int{2: 5, 6: 5, 10: 6, 23: 6, 24: 7, 300: 8} {
+		rows, needed, side := suite(benchmarks, 4).Few()
+		if rows != benchmarks || needed != want || side != "each side" {
+			t.Errorf("%d benchmarks, 4 runs: %d with too few, which need %d of %s; want %d", benchmarks, rows, needed, side, want)
+		}
+		if rows, _, _ := suite(benchmarks, needed).Few(); rows > 0 {
+			t.Errorf("%d benchmarks, the %d runs that they need: %d with too few", benchmarks, needed, rows)
+		}
+	}
+	if rows, _, _ := suite(1, 4).Few(); rows > 0 {
+		t.Error("one benchmark has too few values in 4 runs")
 	}
 }
 

@@ -61,7 +61,8 @@ first pull request of a new history passes.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
 that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
-least 5% fail too. Significance is corrected for the number of metrics.
+least 5% fail too. Significance is corrected for the number of metrics; the verdict says
+how many have too few runs to fail.
 
 Print one line per change. --full, or any -o, prints the whole report instead.
 
