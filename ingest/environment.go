@@ -47,6 +47,15 @@ func FromCI(getenv func(string) string) Environment {
 	return Environment{}
 }
 
+// Key returns the key of a run on a machine, which may be empty. Jobs of a matrix belong to one build, and nothing in
+// their variables tells them apart; a run is of one machine.
+func (e *Environment) Key(machine string) string {
+	if e.Run.Key == "" || machine == "" {
+		return e.Run.Key
+	}
+	return e.Run.Key + "-" + machine
+}
+
 // label adds what the environment knows to the label of a profile, and returns the facts
 // that it added.
 func (e *Environment) label(l Label, keyFromFlags bool, p *profile.Profile, mtime time.Time) (Label, testrun.Run, []Guess) {
@@ -59,7 +68,9 @@ func (e *Environment) label(l Label, keyFromFlags bool, p *profile.Profile, mtim
 	if e.From == "" || described || recorded.Before(e.Made) {
 		return l, testrun.Run{}, nil
 	}
-	with := l.Or(Label{Run: e.Run})
+	run := e.Run
+	run.Key = e.Key(l.Run.Machine)
+	with := l.Or(Label{Run: run})
 	var guesses []Guess
 	added := testrun.Run{Attributes: map[string]string{}}
 	for _, f := range []struct {

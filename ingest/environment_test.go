@@ -71,6 +71,13 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: added %+v", test.name, added)
 		}
 	}
+	// The jobs of a matrix have one build: a machine makes them runs of their own.
+	build := Environment{From: "GitHub", Made: made, Run: testrun.Run{Key: "7"}}
+	for machine, want := range map[string]string{"": "7", "linux-go1.26": "7-linux-go1.26"} {
+		if l, _, _ := build.label(Label{Run: testrun.Run{Machine: machine}}, false, after, time.Time{}); l.Run.Key != want {
+			t.Errorf("machine %q: run %q, want %q", machine, l.Run.Key, want)
+		}
+	}
 	if _, _, guesses := new(Environment).label(Label{}, false, after, time.Time{}); guesses != nil {
 		t.Errorf("an unknown environment: %v", guesses)
 	}

@@ -92,7 +92,7 @@ The results of the benchmarks go to stdout, so that benchstat can read them.`,
 	f.BoolVar(&o.replace, "replace", false, "replace runs that are stored under the same keys, as those of a job that a CI repeats")
 	f.StringVar(&o.keep, "keep", "", "`directory` to keep the profiles in (default: they are removed after the import)")
 	command.AddRequest(c, &o.RunRequest)
-	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI, else the time)"
+	f.Lookup("run").Usage = "`key` of the test runs; -1, -2, … is added to it (default: the build of the CI with --machine, else the time)"
 	return c
 }
 
@@ -140,7 +140,8 @@ func (o *benchOptions) run(ctx context.Context, e *command.Env, args []string) (
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	key := cmp.Or(o.Run, ingest.FromCI(os.Getenv).Run.Key, time.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	build := ingest.FromCI(os.Getenv)
+	key := cmp.Or(o.Run, build.Key(o.Machine), time.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	sides, err := o.sides(ctx, e, args, key, scratch)
 	if err != nil {
 		if errors.As(err, new(bench.UsageError)) {
