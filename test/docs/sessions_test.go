@@ -25,7 +25,7 @@ func TestSessions(t *testing.T) {
 		t.Run(path.Base(page), func(t *testing.T) {
 			t.Parallel()
 			session.Run(t, path.Join(root, page), session.Options{Update: *update,
-				Env: []string{"GITHUB_RUN_ID=1001", "GITHUB_HEAD_REF=", "GITHUB_ACTIONS="}, Replace: replacements(t)})
+				Env: []string{"GITHUB_RUN_ID=1001", "GITHUB_HEAD_REF=", "GITHUB_BASE_REF=main", "GITHUB_ACTIONS="}, Replace: replacements(t)})
 		})
 	}
 }
