@@ -596,8 +596,8 @@ func (r *Report) detects() string {
 		return ""
 	}
 	text := "detects changes of at least " + ofSmall(best.Outcome.Detectable)
-	if worst != best {
-		text += fmt.Sprintf("; in %s of %s", r.name(worst), words.Percent(worst.Outcome.Detectable))
+	if most := words.Percent(worst.Outcome.Detectable); most != words.Percent(best.Outcome.Detectable) {
+		text += fmt.Sprintf("; in %s of %s", r.name(worst), most)
 	}
 	return text
 }
