@@ -43,10 +43,20 @@ type Point struct {
 	Y    float64   `json:"y"`
 }
 
-// plots fills in the plots of the rows, of each in the benchmarks with the strongest scores.
+// mostPoints is the maximum number of points, functions times profiles, that plots are made of.
+var mostPoints = 4 << 20
+
+// plots fills in the plots of the first rows, as many as have room, of each in the benchmarks with the strongest scores.
 func (a *analysis) plots(ctx context.Context, rows []*Row) error {
 	if a.o.Plots <= 0 || a.r.Value == 0 {
 		return nil
+	}
+	if n := mostPoints / len(a.profiles); n < len(rows) {
+		a.r.warn("only the first %d of %d functions have plots: plots have at most %d points", n, len(rows), mostPoints)
+		rows = rows[:n]
+	}
+	if len(rows) == 0 {
+		return nil // no name would be all
 	}
 	names := map[string][]*Row{}
 	for _, r := range rows {
