@@ -124,7 +124,7 @@ function Shown({ of: wire, params, pickers }: { of: Loaded<DiffWire>; params: UR
           .filter(n => !n.startsWith('base: '))
           .map(n => (
             <span key={n} class="sub">
-              {n}
+              {n.replace(/^compared per operation[:,] /, '') /* which stands beside the amounts */}
             </span>
           ))}
       </div>

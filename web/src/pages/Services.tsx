@@ -1,4 +1,5 @@
 // Services that push profiles: what they push over time, and from a point to its flame graph.
+import { useState } from 'preact/hooks';
 import type { PushedSeries, PushedService, ReportDocument } from '../core/answers';
 import { spans, stamp } from '../core/days';
 import { instant, visible } from '../core/format';
@@ -34,15 +35,25 @@ export default function Services() {
   return service === null ? <List /> : <One key={service} service={service} />;
 }
 
+/** The choice of dates, which have a field each. */
+const dates = 'dates';
+
 /** The time that is shown: one of a list, or from and to in UTC. */
 function Time() {
   const { params } = place.value;
+  const since = params.get('since') ?? '';
+  const [asked, ask] = useState(false);
+  const dated = asked || params.has('until') || !spans.some(([age]) => age === since);
   const field = (name: 'since' | 'until', title: string) => <When title={title} value={instant(params.get(name) ?? '')} onChange={at => update({ [name]: stamp(at), ...noTime }, true)} />;
+  const change = (to: string) => {
+    ask(to === dates);
+    if (to !== dates) update({ since: to, until: null, ...noTime }, true);
+  };
   return (
     <>
-      <Select title="Time" value={params.get('since') ?? ''} options={spans} change={since => update({ since, until: null, ...noTime }, true)} />
-      {field('since', 'From (UTC)')}
-      {field('until', 'To')}
+      <Select title="Time" value={dated ? dates : since} options={[...spans, [dates, 'From … to …']]} change={change} />
+      {dated && field('since', 'From (UTC)')}
+      {dated && field('until', 'To')}
     </>
   );
 }
@@ -194,7 +205,7 @@ function Shown({ service, rows }: { service: string; rows: PushedService[] }) {
           />
           <label>
             Function
-            <input type="search" value={fn} placeholder="all functions" onChange={e => update({ function: e.currentTarget.value.trim() }, true)} />
+            <input type="text" value={fn} placeholder="all functions" onChange={e => update({ function: e.currentTarget.value.trim() }, true)} />
           </label>
           {fn && <SelfBox />}
         </div>

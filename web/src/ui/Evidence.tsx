@@ -440,10 +440,11 @@ function PathOf({ c }: { c: Change }) {
   return (
     <section>
       <h3>Call path</h3>
-      <ol class="path" tabIndex={0} aria-label="Call path">
+      <ol class="path" aria-label="Call path">
         {path.map((f, i) => (
           <li
             key={i}
+            title={visible(f)}
             class={f === (c.headline?.function ?? c.function) || f === c.function ? 'guilty' : ''}
             style={{ paddingLeft: `${Math.min(i, 12) * 12}px` }}
           >

@@ -171,7 +171,7 @@ export function Triage({ doc, benchmarks, params }: Props) {
           fitted
           label="What changed"
           rows={rows.length}
-          columns={columns(rows, unfolded, fold)}
+          columns={columns(rows, unfolded, fold, !!row)}
           rowKey={rowKey}
           sort={sort}
           onSort={onSort}
@@ -191,7 +191,8 @@ export function Triage({ doc, benchmarks, params }: Props) {
   );
 }
 
-function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
+/** Beside the evidence, which says since when and by how much, functions and benchmarks have the room. */
+function columns(rows: Row[], unfolded: boolean, fold: () => void, beside: boolean): Column[] {
   const branches = new Set(rows.map(branchOf).filter(Boolean));
   const list: Column[] = [
     {
@@ -244,7 +245,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
       width: 118,
       numeric: true,
       sortable: true,
-      optional: 4,
+      optional: beside ? 5 : 4,
       cell: i => {
         const r = rows[i]!;
         if (r.is === 'change')
@@ -316,7 +317,7 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void): Column[] {
         return r.is === 'change' ? `${r.c.since.run} ${commit(r.c.since.commit ?? '')}` : r.is === 'quiet' ? (r.last ?? '') : '';
       },
       sortable: true,
-      optional: 2,
+      optional: beside ? 6 : 2,
       cell: i => {
         const r = rows[i]!;
         if (r.is === 'fold') return null;

@@ -1,6 +1,10 @@
 // The width of an element, which follows the window.
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { paper } from '../core/settings';
+
+/** What a sheet of A4 has room for, in px: texts that were scaled down to it would be too small. */
+const mostOnPaper = 680;
 
 /** Returns the width in px; first is what it is taken for before it is known. */
 export function useWidth(of: RefObject<HTMLElement | null>, first = 0): number {
@@ -14,5 +18,5 @@ export function useWidth(of: RefObject<HTMLElement | null>, first = 0): number {
     watch.observe(e);
     return () => watch.disconnect();
   }, []);
-  return width;
+  return paper.value ? Math.min(width, mostOnPaper) : width;
 }
