@@ -106,6 +106,8 @@ describe.skipIf(missing)('faults', () => {
     const last = (axis: string) => w.page.locator(axis).first().evaluate(e => Math.max(...(e.textContent!.match(/[\d,]+(?= ms)/g) ?? []).map(t => Number(t.replace(/,/g, '')))));
     expect(await last('.lane .axis-line')).toBeLessThanOrEqual(500);
     expect(await last('.tracks .axis-line')).toBeLessThanOrEqual(500);
+    const begin = (axis: string) => w.page.locator(axis).first().evaluate(e => e.getBoundingClientRect().left);
+    expect(await begin('.lane .axis-line')).toBe(await begin('.tracks .axis-line'));
     await w.open(`${base}/profile?group=recordings&benchmark=jfr&view=stack-chart`);
     await w.page.locator('.lane canvas').first().waitFor();
     expect(await w.page.locator('.legend').innerText()).toMatch(/your own code[\s\S]*JDK and libraries/); // fault 15
@@ -364,6 +366,19 @@ describe.skipIf(missing)('faults', () => {
       expect(await w.page.locator('[role=row]').count(), page).toBeGreaterThan(1);
     }
     expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('beside the evidence, a function and its call path are not cut', async () => {
+    const w = await world.page({ viewport: { width: 1280, height: 720 } });
+    await w.open(base);
+    await w.page.locator('.triage .tr', { hasText: 'matchRule' }).first().click();
+    const path = w.page.getByRole('list', { name: 'Call path' });
+    await path.waitFor();
+    const cut = (e: Element) => e.scrollWidth > e.clientWidth + 1;
+    expect(await w.page.locator('.triage [role=gridcell]', { hasText: 'MustCompile' }).first().evaluate(cut)).toBe(false);
+    expect(await path.evaluate(cut)).toBe(false);
+    expect(await path.locator('li').first().getAttribute('title')).toMatch(/^github\.com\//); // its folders are not in the line
     await w.close();
   });
 

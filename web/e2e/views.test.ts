@@ -194,6 +194,7 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     expect((await w.page.locator('.side .tr').allInnerTexts()).slice(1, 6).join('\n')).toContain('pricing.');
     expect(await w.page.locator('.side .table').evaluate(e => e.scrollWidth <= e.clientWidth)).toBe(true);
     expect(await w.page.title()).toMatch(/run-010.*run-018/);
+    expect((await w.page.locator('.profile > .head').innerText()).match(/per operation/g)).toHaveLength(1);
     await w.close();
   });
 });
