@@ -215,7 +215,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	const store = "s.duckdb"
 	evilRuns(t, store)
-	printed := 0
+	address, printed := serveCopy(t, store), 0 // which opens the store once: a file prints the same (TestSameAsServer)
 	for _, line := range [][]string{
 		{"overview"}, {"runs"}, {"runs", "--profiles"}, {"history"}, {"history", "--function", evil}, {"top"}, {"top", "r00.pb.gz"},
 		{"tree"}, {"tree", "--view", "flame"}, {"tree", "r00.pb.gz"}, {"diff", "--last", "1"}, {"diff", "r00.pb.gz", "r11.pb.gz"},
@@ -243,7 +243,7 @@ func TestHostileNames(t *testing.T) {
 			}
 			file := func(a string) bool { return strings.HasSuffix(a, ".gz") }
 			if line[0] != "completion" && !slices.ContainsFunc(line, file) {
-				args = append(args, "--store", store)
+				args = append(args, "--store", address)
 			}
 			_, out, said := answer(args...)
 			what := fmt.Sprintf("%.60q", args)

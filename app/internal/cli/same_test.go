@@ -31,7 +31,13 @@ func fileAndServer(t *testing.T) (file, address string) {
 	if status := Main([]string{"demo"}, strings.NewReader(""), io.Discard, &said); status != exitFine {
 		t.Fatalf("demo: status %d: %s", status, &said)
 	}
-	data, err := os.ReadFile("dendro-demo.duckdb")
+	return "dendro-demo.duckdb", serveCopy(t, "dendro-demo.duckdb")
+}
+
+// serveCopy returns the address of a server over a copy of a file.
+func serveCopy(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +61,7 @@ func fileAndServer(t *testing.T) (file, address string) {
 			t.Error(err)
 		}
 	})
-	return "dendro-demo.duckdb", http.URL
+	return http.URL
 }
 
 // TestSameAsServer: every query prints the same bytes from a file and from a server over a copy
