@@ -84,12 +84,12 @@ func TestReleases(t *testing.T) {
 		for v, version := range versions {
 			s := shop{compiles: 1}
 			if version == "1.2" {
-				s.compiles = 4
+				s.compiles = 10
 			}
 			from := at.Add(time.Duration(v*windows+i) * time.Minute)
 			address := fmt.Sprintf("%s/ingest?name=%s&from=%d&until=%d&format=pprof", p.HTTP, url.QueryEscape("shop{service_version="+version+"}"),
 				from.Unix(), from.Add(time.Minute).Unix())
-			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 150_000)))
+			resp, err := http.Post(address, "application/octet-stream", bytes.NewReader(s.profiled(t, 30_000)))
 			if err != nil {
 				t.Fatal(err)
 			}
