@@ -88,6 +88,7 @@ race: ## the packages in which goroutines meet under the race detector
 # skip; `make nightly` runs nearly all of them under it.
 SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks)$$
 
+race-all: export DENDRO_ALL = 1
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep|RulesThatMultiply)$$' ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race -timeout 60m ./...); done

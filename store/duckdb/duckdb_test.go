@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/test/nightly"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -35,7 +36,7 @@ func mustOpen(t testing.TB, path string, opts Options) *Store {
 func TestStore(t *testing.T) { storetest.Run(t, engine) }
 
 func TestHistory(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range nightly.Or[uint64](2, 6) {
 		storetest.History(t, seed, engine)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/nightly"
 	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
@@ -34,7 +35,7 @@ func TestTraces(t *testing.T) { storetest.RunTraces(t, traceEngine) }
 
 func TestTraceHistory(t *testing.T) {
 	simple := storetest.TraceEngine{Open: func(testing.TB) traceprof.Store { return mem.New() }}
-	for seed := range uint64(12) {
+	for seed := range nightly.Or[uint64](4, 12) {
 		storetest.TraceHistory(t, seed, simple, traceEngine)
 	}
 }

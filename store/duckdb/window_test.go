@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/nightly"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -34,7 +35,7 @@ func TestWindows(t *testing.T) { storetest.RunWindows(t, windowEngine) }
 
 func TestWindowHistory(t *testing.T) {
 	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return mem.New() }}
-	for seed := range uint64(8) {
+	for seed := range nightly.Or[uint64](3, 8) {
 		storetest.WindowHistory(t, seed, simple, windowEngine)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/internal/cost"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/nightly"
 )
 
 func testNoWindows(l *windowLab) {
@@ -431,7 +432,7 @@ func testHours(l *windowLab) {
 // testSumsOfEveryPath rolls up at random times between random windows and compares each
 // path of random selections with the sum of the windows.
 func testSumsOfEveryPath(l *windowLab) {
-	for seed := range uint64(4) {
+	for seed := range nightly.Or[uint64](2, 4) {
 		r := rand.New(rand.NewPCG(seed, 37))
 		l := newWindowLab(l.t, l.engine)
 		for step := range 12 {

@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/schema"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/nightly"
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
@@ -23,7 +24,7 @@ func TestParts(t *testing.T) {
 	partRows, readBytes, preparedBytes, maxStarts = 7, 40, 100, 2
 	simple := storetest.WindowEngine{Open: func(testing.TB) continuous.Store { return uncounted{mem.New()} }}
 	parts := storetest.WindowEngine{Open: func(t testing.TB) continuous.Store { return uncounted{openTables(t)} }}
-	for seed := range uint64(3) {
+	for seed := range nightly.Or[uint64](2, 3) {
 		storetest.WindowHistory(t, seed, simple, parts)
 	}
 }
