@@ -121,7 +121,10 @@ smoke-servers: build # Kafka, PostgreSQL, JMH
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off $(LINK) -short -count=1 -p 3 -timeout 20m ./test/fleet ./test/jmh ./app/internal/server/skywalking/kafka/broker ./test/lake
 
 smoke-timed: build $(NODE) # agents, new users and a pipeline: they compare durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/agents ./test/newuser
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -skip '$(TESTED)' ./test/pipeline ./test/agents ./test/newuser
+
+# Tests of these packages that `make test` has run: they need neither real software nor a quiet machine.
+TESTED = ^Test(Download|ReleaseTags|Pinned|InputsAreNoShell|Upgrade|Go|GoKilled|OnlyThePages)$$
 
 nightly: nightly-needs test-real image-test spark-test spark-nightly race-all test-large soak fuzz bench bench-detection web-all ## everything that is too slow for every change; hours
 
