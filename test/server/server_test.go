@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/test/nightly"
 	"github.com/dendroprof/dendro/test/program"
 )
 
@@ -277,7 +278,7 @@ func TestKill(t *testing.T) {
 		}
 		files[name] = b.String()
 	}
-	tries := 6
+	tries := nightly.Or(3, 6)
 	if testing.Short() {
 		tries = 2
 	}
@@ -285,11 +286,11 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r = rand.New(rand.NewPCG(seed, 0))
 	interrupted := 0
-	for range tries {
+	for i := range tries {
 		os.Remove(filepath.Join(dir, "s.duckdb"))
 		os.Remove(filepath.Join(dir, "s.duckdb.wal"))
 		p := serve(t, dir, "--log-level", "error")
-		time.AfterFunc(time.Duration(r.IntN(400))*time.Millisecond, func() { p.Process.Kill() })
+		time.AfterFunc(time.Duration((400*i+r.IntN(400))/tries)*time.Millisecond, func() { p.Process.Kill() })
 		acked, err := upload(p.http, files)
 		p.Wait()
 		if err != nil {
