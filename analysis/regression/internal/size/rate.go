@@ -12,8 +12,9 @@ import (
 // of the whole program, and of every function with its callees. Nothing is estimated from
 // the shares of other functions, so costs add up.
 
-// RateDeviation is the prior of the relative deviation of samples per operation between runs of one commit,
-// by the recorded pairs of test/detection/public that chose the method: few runs say little about it.
+// RateDeviation is the prior of the relative deviation of the machine's speed between runs, by the recorded pairs of
+// test/detection/public that chose the method: few runs say little about it. That of samples per operation, in
+// which the slow moments of a run have a mean, is smaller by SpeedLimit.
 const RateDeviation = 0.13
 
 // PriorFreedom is the degrees of freedom of the prior of a deviation between runs.
@@ -25,6 +26,7 @@ type Rate struct {
 	Exact       bool    // it measures single functions too: not that of a service, whose load varies
 	Operations  float64 // of a mean base run
 	Before, Now float64 // samples of so many operations
+	Speed       float64 // relative deviation of the machine's speed in a run
 	Spread      float64 // relative deviation of a run
 	Freedom     float64 // degrees of freedom of the spread
 
@@ -47,16 +49,24 @@ func RateOf(m *history.Matrix, base, head []int, service bool) (r Rate) {
 	_, r.Operations = Each(base, func(t int) float64 { return m.Runs[t].Operations })
 	r.Before, r.Now = r.Operations*m.PerOperation(base, all), r.Operations*m.PerOperation(head, all)
 	rate := func(t int) float64 { return m.Runs[t].Rate() }
-	before, was := Each(base, rate)
-	_, now := Each(head, rate)
+	was, before := squares(base, rate)
+	now, after := squares(head, rate)
 	r.mean = now / was
-	ss := 0.0
-	for _, v := range before {
-		ss += (v/was - 1) * (v/was - 1)
-	}
-	r.Freedom = PriorFreedom + r.baseRuns - 1
-	r.Spread = math.Sqrt(math.Max((ss+PriorFreedom*RateDeviation*RateDeviation)/r.Freedom, 1/math.Max(1, samples)))
+	const usual = RateDeviation / SpeedLimit
+	counting := 1 / math.Max(1, samples)
+	r.Speed = math.Sqrt(math.Max((before+PriorFreedom*RateDeviation*RateDeviation)/(PriorFreedom+r.baseRuns-1), counting))
+	r.Freedom = PriorFreedom + r.baseRuns + r.headRuns - 2
+	r.Spread = math.Sqrt((before + after + PriorFreedom*math.Max(usual*usual, counting)) / r.Freedom)
 	return r
+}
+
+// squares returns the mean of a value over runs, and the sum of the squares of its relative deviations.
+func squares(runs []int, value func(t int) float64) (mean, sum float64) {
+	values, mean := Each(runs, value)
+	for _, v := range values {
+		sum += (v/mean - 1) * (v/mean - 1)
+	}
+	return mean, sum
 }
 
 // Rise is by how many samples the program rose.

@@ -214,7 +214,7 @@ func (s *sizing) head() {
 		above := searchAbove
 		if s.Rate.Exact {
 			c = expected(t)
-			below = SpeedLimit * s.Rate.Spread
+			below = SpeedLimit * s.Rate.Speed
 			above = below
 		}
 		s.factor[t] = math.Exp(peakOf(like, c-below, int((below+above)/searchStep), len(terms), math.Min(searchEnd, 1/math.Sqrt(total))))
@@ -312,7 +312,7 @@ func expMinus(u float64) float64 {
 func (s *sizing) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
 	anything, none := func(int) float64 { return math.Inf(1) }, func(int, float64) float64 { return 0 }
 	if s.Rate.Known {
-		sd := s.Rate.Spread * math.Sqrt(1+1/s.baseRuns)
+		sd := s.Rate.Speed * math.Sqrt(1+1/s.baseRuns)
 		expected = func(t int) float64 { return math.Log(s.run(t).Operations / s.Rate.Operations) }
 		return expected, func(t int, g float64) float64 {
 			u := (g - expected(t)) / sd
