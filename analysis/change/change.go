@@ -132,7 +132,7 @@ type Key struct {
 	Branch    string            `json:"branch,omitempty"`
 	Machine   string            `json:"machine,omitempty"`
 	Profiler  string            `json:"profiler,omitempty"`
-	// Pair is the name of runs of two commits that were recorded in turns, see SideAttribute. They are of
+	// Pair is the name of runs of two commits that were recorded in turns, see history.SideAttribute. They are of
 	// no branch, but one comparison.
 	Pair string `json:"pair,omitempty"`
 }

@@ -48,7 +48,7 @@ func Lines(profiles []store.Profile) []history.Series {
 // KeyOf returns the key of the line of a profile.
 func KeyOf(p *store.Profile) Key {
 	k := Key{Benchmark: p.Benchmark, Type: p.Type.Key(), Branch: p.Run.Branch, Machine: p.Run.Machine, Profiler: p.Profiler}
-	if pair, _ := sideOf(p); pair != "" {
+	if pair, _ := history.PairOf(p); pair != "" {
 		k.Branch, k.Pair = "", pair
 	}
 	return k

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -18,7 +19,7 @@ func TestPairsOfRuns(t *testing.T) {
 		var some []*store.File
 		for _, i := range use {
 			f := *list[i]
-			f.Run.Branch, f.Run.Attributes = "topic", map[string]string{SideAttribute: side(i)}
+			f.Run.Branch, f.Run.Attributes = "topic", map[string]string{history.SideAttribute: side(i)}
 			if i < 8 {
 				f.Run.Branch, f.Run.Date = "main", f.Run.Date.AddDate(0, 0, 8) // in turns
 			}

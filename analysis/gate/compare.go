@@ -110,7 +110,7 @@ func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile,
 	for i := range base {
 		base[i].Run.Branch = "" // a side is one line
 		base[i].Run.Attributes = maps.Clone(base[i].Run.Attributes)
-		delete(base[i].Run.Attributes, change.SideAttribute)
+		delete(base[i].Run.Attributes, history.SideAttribute)
 	}
 	all := change.Lines(base)
 	lines := make([]*history.Series, len(all))

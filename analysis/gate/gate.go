@@ -332,7 +332,8 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 			unsure, plural(unsure, "change does", "changes do"), cmp.Or(name, "the program"), missing))
 	}
 	if slowdowns > 0 {
-		parts = append(parts, "slowdowns without a certain place fail with --fail-on regression,slowdown")
+		parts = append(parts, "slowdowns without a certain place fail with --fail-on regression,slowdown, "+
+			"or if both sides are recorded in turns (dendro bench --base)")
 	}
 	if small > 0 {
 		parts = append(parts, fmt.Sprintf("changes below %g%% do not fail (--fail-on)", 100*p.Share))
@@ -368,5 +369,5 @@ func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect):
 		return false
 	}
-	return f.Kind != regression.Slowdown || f.Function != "" || p.Slowdowns
+	return f.Kind != regression.Slowdown || f.Function != "" || p.Slowdowns || f.Sides != nil && f.Sides.Pair != ""
 }

@@ -309,6 +309,12 @@ func TestGroupByHeadline(t *testing.T) {
 // put stores a run of a benchmark in which main calls a, b, … with these values.
 func put(t *testing.T, st store.Store, benchmark string, run testrun.Run, values ...int64) {
 	t.Helper()
+	putMeasured(t, st, benchmark, run, nil, values...)
+}
+
+// putMeasured is put, with the metrics of the run.
+func putMeasured(t *testing.T, st store.Store, benchmark string, run testrun.Run, metrics []testrun.Metric, values ...int64) {
+	t.Helper()
 	counts := map[string]int64{}
 	for i, x := range values {
 		counts["main;"+string(rune('a'+i))] = x
@@ -317,7 +323,7 @@ func put(t *testing.T, st store.Store, benchmark string, run testrun.Run, values
 	rec := &store.Record{Type: profile.NamedType(profile.CPUSamples), Samples: 1, Forest: f, Self: runtest.Vector(f, counts),
 		Hash: profile.Hash{byte(len(run.Key)) + run.Key[len(run.Key)-1], benchmark[0]}}
 	runtest.Put(t, st, &store.File{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run,
-		Records: []*store.Record{rec}})
+		Metrics: metrics, Records: []*store.Record{rec}})
 }
 
 // TestCompare: a head that was measured before its base, on two machines.
@@ -596,6 +602,50 @@ func TestCompareInTurns(t *testing.T) {
 		found := slices.ContainsFunc(got.Findings, func(f regression.Finding) bool { return f.Kind.Costs() && f.Function == "a" })
 		if found != c.found || len(got.OnBase) > 0 == found {
 			t.Errorf("%s: found %v, of the base %v", c.name, found, got.OnBase)
+		}
+	}
+}
+
+// TestHotLoop: a program that is one function takes a fifth more per operation. Recorded in turns, that fails with four
+// runs of each side; against a history it warns, because the machine may be slower. Equal code passes.
+func TestHotLoop(t *testing.T) {
+	for _, c := range []struct {
+		turns, slower, fails bool
+		why                  string
+	}{
+		{true, true, true, ""},
+		{false, true, false, "slowdowns without a certain place fail with"},
+		{true, false, false, ""},
+	} {
+		st := mem.New()
+		var sides [2][]store.Profile
+		operations := []testrun.Metric{{Name: testrun.OperationsMetric, Mean: 1000}}
+		noise := [2][]int64{{0, 11, -17, 8}, {-9, 14, 3, -12}}
+		for side, name := range []string{"base", "head"} {
+			for i, x := range noise[side] {
+				run := testrun.Run{Key: fmt.Sprint(name, i), Date: time.Date(2026, 3, 10, 0, 2*i+side, 0, 0, time.UTC),
+					Branch: name, Commit: strings.Repeat(name[:1], 7)}
+				if c.turns {
+					run.Attributes = map[string]string{history.SideAttribute: "x-" + name}
+				}
+				loop := 480 + x
+				if c.slower && side == 1 {
+					loop += loop / 5
+				}
+				putMeasured(t, st, "b", run, operations, loop, 9+x%3)
+			}
+			var err error
+			if sides[side], err = st.Profiles(t.Context(), store.Query{Branches: []string{name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Judge(got.Result, Group(got.Findings), Policy{})
+		if v.Failed != c.fails || !strings.Contains(v.Why, c.why) {
+			t.Errorf("in turns %v, slower %v: failed %v, %q, %+v", c.turns, c.slower, v.Failed, v.Why, got.Findings)
 		}
 	}
 }

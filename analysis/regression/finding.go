@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/store"
 )
@@ -121,6 +122,9 @@ type Sides struct {
 	// Against is the parameter of that diff: empty where amounts were compared, per operation or
 	// of one moment; AgainstHistory where shares of samples were.
 	Against string `json:"against,omitempty"`
+	// Pair is set if all runs of both sides were recorded in turns: its name. Then no slower machine
+	// explains a difference.
+	Pair string `json:"pair,omitempty"`
 	// Service is set if the sides are releases of a service: values of Label. Pushed is the type
 	// of its profiles.
 	Service string `json:"service,omitempty"`
@@ -134,16 +138,22 @@ const AgainstHistory = "history"
 // NewSides returns the sides of a finding that compares these runs.
 func NewSides(before, after []*store.Profile) *Sides {
 	s := &Sides{Base: []string{}, Head: []string{}}
-	amounts := true
-	add := func(list []*store.Profile, to *[]string) {
+	amounts, turns := true, true
+	add := func(list []*store.Profile, to *[]string, ofHead bool) {
 		for _, p := range list {
 			n, _ := p.Operations()
 			amounts = amounts && (n > 0 || p.Type.Momentary())
+			pair, head := history.PairOf(p)
+			turns = turns && pair != "" && head == ofHead && (s.Pair == "" || s.Pair == pair)
+			s.Pair = pair
 			*to = append(*to, p.Run.Key)
 		}
 	}
-	add(before, &s.Base)
-	add(after, &s.Head)
+	add(before, &s.Base, false)
+	add(after, &s.Head, true)
+	if !turns {
+		s.Pair = ""
+	}
 	if !amounts && len(before) >= leastHistory {
 		s.Against = AgainstHistory
 	}

@@ -262,7 +262,10 @@ func (r *reporter) findings() []Finding {
 	for i := range list {
 		f := &list[i]
 		score, tests := math.Abs(f.Score), r.tests()
-		if f.Kind == Slowdown {
+		switch {
+		case f.Kind == Slowdown && r.rate.Known: // one quantity
+			tests = 1
+		case f.Kind == Slowdown:
 			tests = slowdownTests
 		}
 		f.PlaceChance = tests * stat.NormalTail(score)

@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
+// slowdownTests is the number of tests that a slowdown by the metric counts for. The metric is one test,
 // but by simulation scores from 3 on are up to 6 times as frequent as the normal tail has
 // them, because the deviation is the median's (noise of 10%, 4 to 20 runs).
 const slowdownTests = 6

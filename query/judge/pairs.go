@@ -106,7 +106,7 @@ func (c *changes) insertPairs(res *regression.Result, policy *gate.Policy) {
 		if policy != nil {
 			b = regression.Benchmark{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles, Findings: []regression.Finding{},
 				Reason: fmt.Sprintf("it has %s only: --base %s=%[3]s-base --head %[2]s=%[3]s-head", pairText(&c.lines[i]),
-					"attr."+change.SideAttribute, v.Key.Pair)}
+					"attr."+history.SideAttribute, v.Key.Pair)}
 		}
 		res.Benchmarks = append(res.Benchmarks, b)
 	}
