@@ -369,6 +369,35 @@ describe.skipIf(missing)('faults', () => {
     await w.close();
   });
 
+  test('a printed page has no control, cuts nothing, and its charts have texts of the size of others', async () => {
+    const w = await world.page({ viewport: { width: 1280, height: 720 } });
+    for (const page of ['', 'benchmark?group=shop&benchmark=checkout', 'bottlenecks', 'profile?group=recordings&benchmark=firefox&view=stack-chart', `benchmark?group=odd&benchmark=${long}`]) {
+      await w.open(`${base}/${page}`);
+      await w.page.emulateMedia({ media: 'print' });
+      await w.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+      await w.drawn();
+      // The browser lays the page out anew, but measures nothing: charts must not have the width of the window.
+      expect(await w.page.locator('.band > svg').evaluateAll(list => Math.max(0, ...list.map(e => Number(e.getAttribute('width'))))), page).toBeLessThanOrEqual(718);
+      await w.page.setViewportSize({ width: 718, height: 1000 }); // A4
+      const found = await w.page.evaluate(() => {
+        const shown = [...document.querySelectorAll<HTMLElement>('body *')].filter(e => e.getClientRects().length > 0 && !e.closest('.hidden, .skip, .axis-line'));
+        const say = (what: string, list: HTMLElement[]) => list.map(e => `${what}: ${e.outerHTML.slice(0, 120)}`);
+        return [
+          ...say('control', shown.filter(e => e.matches('button, input, select, .button') && !e.matches('.plainbutton, th *'))),
+          ...say('cut', shown.filter(e => !e.closest('svg') && getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)),
+          ...say('over the sheet', shown.filter(e => e.getBoundingClientRect().right > 719)),
+          ...say('over the next', shown.filter(e => e.matches('.on-paper') && e.getBoundingClientRect().bottom > e.closest('.graph')!.parentElement!.getBoundingClientRect().bottom + 1)),
+        ];
+      });
+      expect(found, page).toEqual([]);
+      await w.page.emulateMedia({ media: 'screen' });
+      await w.page.evaluate(() => dispatchEvent(new Event('afterprint')));
+      await w.page.setViewportSize({ width: 1280, height: 720 });
+    }
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('beside the evidence, a function and its call path are not cut', async () => {
     const w = await world.page({ viewport: { width: 1280, height: 720 } });
     await w.open(base);

@@ -435,5 +435,5 @@ describe.skipIf(missing)('tasks', () => {
     await w.page.getByRole('button', { name: 'Stop' }).click();
     await w.page.getByText('stopped').first().waitFor();
     expect(w.faults).toEqual([]);
-  });
+  }, 240_000);
 });

@@ -156,7 +156,7 @@ describe.skipIf(missing)('services', () => {
     await w.open(`${base}/services?service=shop.api`);
     expect(await w.page.locator('input[type=datetime-local]').count()).toBe(0);
     expect(await w.page.getByLabel('From (UTC)').count()).toBe(0); // controls are one row
-    await w.page.getByLabel('Time', { exact: true }).selectOption('dates');
+    await w.page.locator('select:has(option[value=dates])').selectOption('dates');
     await w.page.getByLabel('From (UTC)').fill('2026-01-02 03:04');
     await w.page.keyboard.press('Tab');
     await w.page.waitForFunction(() => new URLSearchParams(location.search).get('since') === '2026-01-02T03:04:00Z');
