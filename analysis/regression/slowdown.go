@@ -173,7 +173,7 @@ func (r *reporter) ofProgram(k Kind, note string) Finding {
 
 // program returns the change of the whole program's samples per operation.
 func (r *reporter) program() Delta {
-	return r.delta(r.rate.Rise(), r.rate.Before, r.rate.Error(r.rate.Before, r.rate.Now))
+	return r.delta(r.rate.Rise(), r.rate.Before, r.rate.Deviation())
 }
 
 // programChange returns the change of the whole program's samples per operation, as a share
@@ -182,7 +182,7 @@ func (r *reporter) programChange() *Estimate {
 	if !r.rate.Known {
 		return nil
 	}
-	width := r.interval() * r.rate.Error(r.rate.Before, r.rate.Now) / r.rate.Before
+	width := r.interval() * r.rate.Deviation() / r.rate.Before
 	return &Estimate{Value: r.rate.Change(), Low: math.Max(-1, r.rate.Change()-width), High: r.rate.Change() + width, Unit: "share"}
 }
 

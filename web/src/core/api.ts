@@ -89,7 +89,7 @@ export interface RuledOut { cause: string; evidence: string }
 export interface Run { attributes?: Record<string, string>; branch?: string; commit?: string; date?: string; machine?: string; repository?: string; run: string }
 export interface SearchResult { benchmarks: FoundBenchmark[]; functions: string[]; omitted?: Record<string, number>; runs: FoundRun[]; services: FoundService[]; tasks: FoundTask[] }
 export interface Side { high: number | null; low: number | null; median: number; runs: number; values: number }
-export interface Sides { against?: string; base: string[]; head: string[]; label?: string; pushed?: string; service?: string }
+export interface Sides { against?: string; base: string[]; head: string[]; label?: string; pair?: string; pushed?: string; service?: string }
 export interface Since { commit?: string; lastGood?: string; run: string }
 export interface Snapshot { segment: string; sequence: number; stack: string[]; task: string; time: number }
 export interface Span { end: number; error?: boolean; id: number; kind: string; layer?: string; operation: string; parent: number; peer?: string; start: number }

@@ -83,6 +83,11 @@ func (r *Rate) Score() float64 {
 	return stat.StudentScore(math.Log(r.mean)/(r.Spread*math.Sqrt(1/r.baseRuns+1/r.headRuns)), r.Freedom)
 }
 
+// Deviation is the standard error of the change of the program's samples: the noise of their counts is in the spread.
+func (r *Rate) Deviation() float64 {
+	return r.Now * r.Spread * math.Sqrt(1/r.baseRuns+1/r.headRuns)
+}
+
 // Error returns the standard error of a change of before to now samples: the spread of
 // the runs at the level that was reached, and the noise of the counts.
 func (r *Rate) Error(before, now float64) float64 {
