@@ -33,14 +33,18 @@ func TestBombs(t *testing.T) {
 			bomb := func(size int) {
 				t.Helper()
 				if err := bomber.ProduceSync(c.ctx, &kgo.Record{Topic: "skywalking-profilings", Value: make([]byte, size)}).FirstErr(); err != nil {
-					t.Skipf("the cluster refuses it: %v", err)
+					t.Fatal(err)
 				}
+			}
+			large, larger := 30<<20, 100<<20
+			if i == 1 { // snappy makes the twentieth part of zeros, and a broker takes a megabyte
+				large, larger = 17<<20, 18<<20
 			}
 			bombs := nightly.Or(5, 20)
 			for range bombs {
-				bomb(30 << 20)
+				bomb(large)
 			}
-			bomb(100 << 20)
+			bomb(larger)
 			c.produce("skywalking-profilings", c.snapshots("t", "s", 0, 30)...)
 			peak := uint64(0)
 			eventually(t, "the good ones are stored", func() bool {
