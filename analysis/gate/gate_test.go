@@ -588,17 +588,7 @@ func TestCompareInTurns(t *testing.T) {
 			put(t, st, "b", testrun.Run{Key: fmt.Sprint("head-", i), Date: at.Add(time.Duration(c.head) * time.Minute), Branch: "topic",
 				Commit: "3333333"}, 1800+x, 900-x, 1000-x, 1100)
 		}
-		var sides [2][]store.Profile
-		for i, branch := range []string{"main", "topic"} {
-			var err error
-			if sides[i], err = st.Profiles(t.Context(), store.Query{Branches: []string{branch}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := compareBranches(t, st, "main", "topic")
 		found := slices.ContainsFunc(got.Findings, func(f regression.Finding) bool { return f.Kind.Costs() && f.Function == "a" })
 		if found != c.found || len(got.OnBase) > 0 == found {
 			t.Errorf("%s: found %v, of the base %v", c.name, found, got.OnBase)
@@ -618,7 +608,6 @@ func TestHotLoop(t *testing.T) {
 		{true, false, false, ""},
 	} {
 		st := mem.New()
-		var sides [2][]store.Profile
 		operations := []testrun.Metric{{Name: testrun.OperationsMetric, Mean: 1000}}
 		noise := [2][]int64{{0, 11, -17, 8}, {-9, 14, 3, -12}}
 		for side, name := range []string{"base", "head"} {
@@ -634,18 +623,28 @@ func TestHotLoop(t *testing.T) {
 				}
 				putMeasured(t, st, "b", run, operations, loop, 9+x%3)
 			}
-			var err error
-			if sides[side], err = st.Profiles(t.Context(), store.Query{Branches: []string{name}}); err != nil {
-				t.Fatal(err)
-			}
 		}
-		got, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := compareBranches(t, st, "base", "head")
 		v := Judge(got.Result, Group(got.Findings), Policy{})
 		if v.Failed != c.fails || !strings.Contains(v.Why, c.why) {
 			t.Errorf("in turns %v, slower %v: failed %v, %q, %+v", c.turns, c.slower, v.Failed, v.Why, got.Findings)
 		}
 	}
+}
+
+// compareBranches compares the runs of two branches.
+func compareBranches(t *testing.T, st store.Store, base, head string) *Comparison {
+	t.Helper()
+	var sides [2][]store.Profile
+	for i, branch := range []string{base, head} {
+		var err error
+		if sides[i], err = st.Profiles(t.Context(), store.Query{Branches: []string{branch}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Compare(t.Context(), st, Sides{Base: sides[0], Head: sides[1]}, regression.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }

@@ -87,8 +87,7 @@ func amount(m *history.Matrix, t int) float64 {
 
 // amounts returns the mean amount of runs, and the squares of their differences from it.
 func amounts(m *history.Matrix, runs []int) (mean, squares float64) {
-	list, mean := size.Each(runs, func(t int) float64 { return amount(m, t) })
-	return mean, stat.Variance(list) * float64(len(runs)-1)
+	return size.Squares(runs, func(t int) float64 { return amount(m, t) })
 }
 
 // deviation returns the standard deviation of amounts around a mean, from the squares of

@@ -49,8 +49,9 @@ func RateOf(m *history.Matrix, base, head []int, service bool) (r Rate) {
 	_, r.Operations = Each(base, func(t int) float64 { return m.Runs[t].Operations })
 	r.Before, r.Now = r.Operations*m.PerOperation(base, all), r.Operations*m.PerOperation(head, all)
 	rate := func(t int) float64 { return m.Runs[t].Rate() }
-	was, before := squares(base, rate)
-	now, after := squares(head, rate)
+	was, before := Squares(base, rate)
+	now, after := Squares(head, rate)
+	before, after = before/(was*was), after/(now*now)
 	r.mean = now / was
 	const usual = RateDeviation / SpeedLimit
 	counting := 1 / math.Max(1, samples)
@@ -60,13 +61,10 @@ func RateOf(m *history.Matrix, base, head []int, service bool) (r Rate) {
 	return r
 }
 
-// squares returns the mean of a value over runs, and the sum of the squares of its relative deviations.
-func squares(runs []int, value func(t int) float64) (mean, sum float64) {
-	values, mean := Each(runs, value)
-	for _, v := range values {
-		sum += (v/mean - 1) * (v/mean - 1)
-	}
-	return mean, sum
+// Squares returns the mean of a value of runs, and the sum of the squares of the differences from it.
+func Squares(runs []int, value func(t int) float64) (mean, squares float64) {
+	list, mean := Each(runs, value)
+	return mean, stat.Variance(list) * float64(len(runs)-1)
 }
 
 // Rise is by how many samples the program rose.
