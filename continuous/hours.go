@@ -63,8 +63,8 @@ type Kept struct {
 	Days  time.Time `json:"days,omitzero"`
 }
 
-// After returns what is left when a policy has removed what is too old: as Progress.Expire has it of a
-// store. Bytes do not count.
+// After returns what a policy keeps at a time. It is computed by Progress.Expire, as for a store. Limits of bytes do not
+// apply to a lake.
 func (k Kept) After(now time.Time, policy *Policy) Kept {
 	p := OnlyHours(time.Time{}, k).Advance(now, 0)
 	p, _, _ = p.Expire(now, &Policy{Keep: policy.Keep}, nil, nil) // what can fail counts bytes
@@ -117,8 +117,8 @@ func (r Reach) With(from, until time.Time) Reach {
 	return next
 }
 
-// OnlyHours is the progress of a store that has nothing but hours, and all those of days before a
-// time, and what is left of them.
+// OnlyHours is the progress of a store that has only hours, and only of the days before until. Kept says which of
+// them were not removed.
 func OnlyHours(until time.Time, kept Kept) Progress {
 	p := Progress{Made: [3]int64{earliest, latest, Day.Begin(until.UnixMilli())}, Kept: [3]int64{latest, earliest, earliest}}
 	for l, from := range map[Level]time.Time{Hour: kept.Hours, Day: kept.Days} {

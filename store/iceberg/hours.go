@@ -177,7 +177,7 @@ func (h *Hours) Due(ctx context.Context, at time.Time, policy *continuous.Policy
 
 // Old is what a policy does not keep as it is.
 type Old struct {
-	continuous.Kept // when what is old was removed
+	continuous.Kept // what the lake has after the removal
 	// Parts are those of the first day whose hours become one sum; nil: there is none.
 	Parts   map[Partition]bool
 	Day     time.Time // of Parts
@@ -207,7 +207,7 @@ func (s *Snapshot) Old(ctx context.Context, at time.Time, policy *continuous.Pol
 // Day returns the day of a part of hours.
 func (p Partition) Day() time.Time { return time.Unix(int64(p.Period)*86400, 0).UTC() }
 
-// keptProperty is the property of table series_hours that says what is left of hours, as JSON.
+// keptProperty is the property of table series_hours with the continuous.Kept of the lake, as JSON.
 const keptProperty = "dendro.kept"
 
 // Kept returns what is left of the hours that were handed over.

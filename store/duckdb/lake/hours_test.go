@@ -382,9 +382,9 @@ func TestCompactDays(t *testing.T) {
 	l.publish(0, l.want, 0)
 }
 
-// TestOldDays: what a lake keeps is what a store keeps by the same policy: hours, then sums of days, then nothing, whoever
-// else does the same or hands hours over meanwhile, and however often it is killed. A query that began before reads on,
-// and what nobody names goes in the end.
+// TestOldDays: a lake keeps the same windows as a store with the same policy: hours, then sums of days, then nothing. That
+// holds if several processes remove days, if hours arrive meanwhile, and if the process is killed at any step. A query
+// that began before can finish, and files that no snapshot names are deleted in the end.
 func TestOldDays(t *testing.T) {
 	t.Run("instances", func(t *testing.T) { testOldDays(t) })
 	t.Run("sums of instances", func(t *testing.T) { testOldDays(t, "pod") })
@@ -464,7 +464,7 @@ func testOldDays(t *testing.T, instance ...string) {
 	queries := append(l.queries(r), continuous.Query{From: hours(10), Until: hours(30)}, continuous.Query{From: hours(30)},
 		continuous.Query{Until: hours(53)})
 	l.same("old days", l.lake, continuous.Query{})
-	// Hours say of a series what was known when they were handed over.
+	// The facts and the last time of a series in the lake are those of the moment at which its hours were handed over.
 	l.ignored = append(l.ignored, cmpopts.IgnoreFields(continuous.Series{}, "Facts", "Last"))
 	l.same("old days", l.lake, queries...)
 

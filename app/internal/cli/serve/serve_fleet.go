@@ -125,8 +125,8 @@ func (p *partitionFile) Upkeep(ctx context.Context, rolled func(context.Context)
 	return p.keep(ctx, rolled)
 }
 
-// Position implements continuous.Follower. It leaves out what was removed by its age: the lake has removed that too,
-// so a reader need not ask the lake for it.
+// Position implements continuous.Follower. Windows that are too old for the policy are not reported as missing: the lake
+// removes them too, so a reader need not ask it for them.
 func (p *partitionFile) Position(ctx context.Context) (continuous.Position, error) {
 	at, err := p.Follower.Position(ctx)
 	at.Kept = p.policy.Beyond(at.Kept, time.Now())
