@@ -19,7 +19,7 @@ NODE      := web/node_modules/.package-lock.json
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers smoke-timed nightly nightly-needs test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
+.PHONY: help build install release demo lint test test-packages test-modules python-test spark-test spark-nightly race race-packages race-agent race-all test-large soak smoke smoke-neo4j smoke-servers smoke-timed nightly nightly-needs test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-page bench-traces bench-continuous bench-neo4j bench-graph bench-detection image-test detection-record bench-full golden pictures web web-test web-e2e web-all web-many web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,9 +68,15 @@ lint: ## gofmt, vet, staticcheck
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) vet ./..."; (cd $$m && $(GO) vet ./...); done
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
-# Tests of the program as a process wait: they begin first, beside packages that compute.
 test: build ## all tests that need only Go and a C++ compiler
-	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off $(LINK) -p 3 -timeout 30m ./test/server ./test/e2e ./...
+	$(MAKE) -j 2 test-packages test-modules
+
+# The longest begin first: pages that record benchmarks, and tests of the program as a process, which wait beside
+# packages that compute.
+test-packages: build
+	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off $(LINK) -p 3 -timeout 30m ./test/docs ./test/server ./test/e2e ./...
+
+test-modules: # most of their time is that of agents that wait
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
 spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv, Java 17, Maven)
@@ -84,7 +90,12 @@ spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, w
 # attack wait: three packages at once keep two processors busy.
 RACE = ./profile ./calltree ./calltree/diff ./traceprof ./internal/groupcommit ./format ./format/goroutine ./ingest ./continuous/intake ./continuous/merged ./store/mem ./query/document ./query/judge ./app/internal/client ./app/internal/server ./app/internal/server/api ./app/internal/server/connect ./app/internal/server/fleet ./app/internal/server/otlp ./app/internal/server/pushes ./app/internal/server/pushes/functions ./app/internal/server/pyroscope ./app/internal/server/receiver ./app/internal/server/skywalking ./app/internal/server/skywalking/graphql ./app/internal/server/skywalking/graphql/exec ./app/internal/server/skywalking/kafka ./app/internal/server/upkeep
 race: ## the packages in which goroutines meet under the race detector
+	$(MAKE) -j 2 race-packages race-agent
+
+race-packages:
 	$(GO) test -vet=off -race -p 3 -timeout 30m -skip '$(SEQUENTIAL)' $(RACE)
+
+race-agent:
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
