@@ -33,6 +33,7 @@ const shortWeeks = 1
 
 // TestNewUsers runs the scripts, each in an empty folder. The folder has one name for all of them, and the
 // same name the next time: Go compiles a program anew for each folder it is in, for a minute of processor time.
+// With -short nobody compiles: what runs the tests has just made the binary of this commit by the same command.
 func TestNewUsers(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("measures, and installs pandas: DENDRO_TEST_REAL=1 runs it, as make smoke-timed does")
@@ -57,6 +58,9 @@ func TestNewUsers(t *testing.T) {
 				t.Fatal(err)
 			}
 			replace := []string{"https://github.com/dendroprof/dendro", origin}
+			if testing.Short() {
+				replace = append(replace, "make build", "install -D "+program.Path()+" bin/dendro", "go build -o bin/dendro ./cmd/dendro", "…")
+			}
 			for _, usual := range []string{"127.0.0.1:12800", "127.0.0.1:11800", "127.0.0.1:8000", "127.0.0.1:8001", "127.0.0.1:8002"} {
 				replace = append(replace, usual, program.FreeAddress(t))
 			}
