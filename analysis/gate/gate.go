@@ -135,8 +135,10 @@ type Verdict struct {
 	// metrics do not fail.
 	FailOnMetric   float64 `json:"failOnMetric,omitempty"`
 	FailingMetrics int     `json:"failingMetrics"`
-	// FewValues says how many metrics cannot fail, whatever they are, and how many runs they need.
-	FewValues string `json:"fewValues,omitempty"`
+	// FewValues says how many metrics cannot fail, whatever they are, and how many runs they need; NoMetricCanFail, that
+	// none can although the base has some of the head's.
+	FewValues       string `json:"fewValues,omitempty"`
+	NoMetricCanFail bool   `json:"noMetricCanFail,omitempty"`
 
 	// Tested reports whether something was compared; NewHistory, if nothing was, that the
 	// base has no run of any benchmark, also none that does not compare.
@@ -217,11 +219,16 @@ func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
 		}
 	}
 	few, runs, side := table.Few()
-	if few == 0 {
+	v.NoMetricCanFail = few == len(table.Rows) && !table.New
+	switch {
+	case len(table.Rows) == 0:
+		v.FewValues = "no metric can fail: none has values of both sides"
 		return
-	}
-	v.FewValues = "no metric can fail: too few values"
-	if few < len(table.Rows) {
+	case few == 0:
+		return
+	case few == len(table.Rows):
+		v.FewValues = "no metric can fail: too few values"
+	default:
 		v.FewValues = fmt.Sprintf("%d of %d metrics cannot fail: too few values", few, len(table.Rows))
 	}
 	if worse > 0 {

@@ -37,13 +37,21 @@ func TestJudgeMetrics(t *testing.T) {
 		}
 	}
 	const few = "1 of 6 metrics cannot fail: too few values, and 1 is worse by at least 10%; record 4 runs of the head (dendro bench --count 4)"
-	if fmt.Sprint(fails) != "[0 3]" || v.FailingMetrics != 2 || !v.Failed || !v.Tested || v.Why != "before" || v.FewValues != few {
+	if fmt.Sprint(fails) != "[0 3]" || v.FailingMetrics != 2 || !v.Failed || !v.Tested ||
+		v.Why != "before" || v.FewValues != few || v.NoMetricCanFail {
 		t.Errorf("%v %+v", fails, v)
 	}
 	v = &Verdict{}
 	v.JudgeMetrics(&metrics.Table{Rows: []metrics.Row{{Reason: metrics.TooFew, Needed: 5, Base: metrics.Side{Values: 4}}}}, .1)
-	if v.Failed || v.Tested || v.FewValues != "no metric can fail: too few values; record 5 runs of each side (dendro bench --count 5)" {
+	if v.Failed || v.Tested || !v.NoMetricCanFail || v.FewValues != "no metric can fail: too few values; record 5 runs of each side (dendro bench --count 5)" {
 		t.Errorf("%+v", v)
+	}
+	for _, isNew := range []bool{false, true} { // without rows
+		v = &Verdict{}
+		v.JudgeMetrics(&metrics.Table{New: isNew}, .1)
+		if v.NoMetricCanFail == isNew || v.FewValues != "no metric can fail: none has values of both sides" {
+			t.Errorf("new %t: %+v", isNew, v)
+		}
 	}
 }
 

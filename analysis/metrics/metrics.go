@@ -39,6 +39,8 @@ type Table struct {
 	Level float64 `json:"level"`
 	// Others is the level of the other metrics.
 	Others float64 `json:"others,omitempty"`
+	// New reports that the head has metrics, and the base none of them.
+	New bool `json:"-"`
 }
 
 // Row is one metric of one benchmark.
@@ -148,6 +150,7 @@ func Compare(list []Runs) *Table {
 			}
 		}
 	}
+	t.New = len(order) > 0 && len(t.Rows) == 0
 	t.decide()
 	return t
 }

@@ -105,4 +105,4 @@ export interface TestrunRun { attributes?: Record<string, string>; branch?: stri
 export interface TraceprofCause { code: string; instances?: string[]; names?: string[]; requests?: number; slowest?: number; text: string }
 export interface TreesChange { base: number; delta: number; head: number; relative: number | null }
 export interface Unjudged { benchmark: string; group?: string; reason: string; type: string }
-export interface Verdict { acknowledged: number; baseRuns: number[]; failOnMetric?: number; failed: boolean; failing: number; failingMetrics: number; fewValues?: string; headRuns: number[]; judged: number; newHistory?: boolean; notHead?: string; policy: string; tested: boolean; unjudged: Unjudged[]; warning: number; why?: string }
+export interface Verdict { acknowledged: number; baseRuns: number[]; failOnMetric?: number; failed: boolean; failing: number; failingMetrics: number; fewValues?: string; headRuns: number[]; judged: number; newHistory?: boolean; noMetricCanFail?: boolean; notHead?: string; policy: string; tested: boolean; unjudged: Unjudged[]; warning: number; why?: string }

@@ -21,8 +21,9 @@ import (
 	"github.com/dendroprof/dendro/report"
 )
 
-// errNoVerdict and errUndecided end `dendro check --require-verdict` with status 1.
+// How `dendro check --require-verdict` ends with status 1.
 var (
+	errNoMetric  = errors.New("no verdict on metrics: none can fail (--fail-on-metric with --require-verdict)")
 	errNoVerdict = errors.New("no verdict: nothing was tested (--require-verdict)")
 	errUndecided = errors.New("no verdict: no benchmark has what tells whether it became slower (--require-verdict)")
 )
@@ -56,8 +57,9 @@ to --fail-on.
 Benchmarks with too little history, and those of the base that the head lacks, are
 reported but do not fail the check. If nothing was tested, or all samples rose and nothing
 tells for how much work, the result is "no verdict" instead of "passed"; with
---require-verdict the status is then 1, unless the base has no run of any benchmark: the
-first pull request of a new history passes.
+--require-verdict the status is then 1, and also if no metric can fail --fail-on-metric,
+unless the base has no run of any benchmark, or no such metric: the first pull request of a
+new history passes.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
 that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
@@ -124,7 +126,11 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 	switch v := doc.Verdict; {
 	case v.Failed:
 		return command.ErrRegression
-	case !o.require || v.Tested || v.NewHistory:
+	case !o.require || v.NewHistory:
+		return nil
+	case v.NoMetricCanFail:
+		return errNoMetric
+	case v.Tested:
 		return nil
 	case v.Judged > 0:
 		return errUndecided
