@@ -131,8 +131,8 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: build # Kafka, PostgreSQL, JMH
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off $(LINK) -short -count=1 -p 3 -timeout 20m ./test/fleet ./test/jmh ./app/internal/server/skywalking/kafka/broker ./test/lake
 
-smoke-timed: build $(NODE) # agents, new users and a pipeline: they compare durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -skip '$(TESTED)' ./test/pipeline ./test/agents ./test/newuser
+smoke-timed: build $(NODE) # agents, which wait, beside a pipeline and new users: they compare durations, so nothing else runs meanwhile
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 2 -timeout 20m -skip '$(TESTED)' ./test/agents ./test/pipeline ./test/newuser
 
 # Tests of these packages that `make test` has run: they need neither real software nor a quiet machine.
 TESTED = ^Test(Download|ReleaseTags|Pinned|InputsAreNoShell|Upgrade|Go|GoKilled|OnlyThePages)$$
