@@ -54,12 +54,9 @@ func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep
 	if from == "" || to == "" || len(files) == 0 {
 		return nil, nil
 	}
-	c := &Changes{Commits: []Commit{}, Lines: []Line{}}
-	err := with(ctx, dir, func(r *repository) (err error) {
-		if c.From, err = r.commit(from); err != nil {
-			return err
-		}
-		if c.To, err = r.commit(to); err != nil {
+	c := &Changes{From: from, To: to, Commits: []Commit{}, Lines: []Line{}}
+	err := with(ctx, dir, func(r *repository) error {
+		if err := r.commits(&c.From, &c.To); err != nil {
 			return err
 		}
 		return c.read(r, files, keep)

@@ -22,13 +22,9 @@ func Checkout(ctx context.Context, dir, revision, to string) (h Head, err error)
 }
 
 func (r *repository) checkout(revision, to string) (h Head, err error) {
-	if h.Commit, err = r.commit(revision); err != nil {
+	if h, err = r.at(revision); err != nil {
 		return h, err
 	}
-	if h.Date, err = r.date(h.Commit); err != nil {
-		return h, err
-	}
-	h.Origin = password.ReplaceAllString(r.origin, "$1")
 	if err := r.files(h.Commit, func(string) {}); err != nil { // few objects can stand for any number of files
 		return h, err
 	}
@@ -52,12 +48,8 @@ func (r *repository) checkout(revision, to string) (h Head, err error) {
 // common; the first of them if they have none. It is an error if a shallow clone lacks it.
 func MergeBase(ctx context.Context, dir, a, b string) (commit string, err error) {
 	err = with(ctx, dir, func(r *repository) error {
-		first, err := r.commit(a)
-		if err != nil {
-			return err
-		}
-		second, err := r.commit(b)
-		if err != nil {
+		first, second := a, b
+		if err := r.commits(&first, &second); err != nil {
 			return err
 		}
 		common, _ := r.text("merge-base", first, second) // fails if there is none

@@ -40,17 +40,22 @@ func ReadHead(ctx context.Context, dir string) (h Head, err error) {
 }
 
 func (r *repository) head() (h Head, err error) {
-	if h.Commit, err = r.commit("HEAD"); errors.As(err, new(noCommitError)) {
-		return h, ErrNoCommit
+	if h, err = r.at("HEAD"); errors.As(err, new(noCommitError)) {
+		return Head{}, ErrNoCommit
 	} else if err != nil {
-		return h, err
-	}
-	if h.Date, err = r.date(h.Commit); err != nil {
 		return Head{}, err
 	}
 	h.Branch, _ = r.text("symbolic-ref", "--short", "-q", "HEAD") // fails if there is none
-	h.Origin = password.ReplaceAllString(r.origin, "$1")
 	h.Dirty, err = r.dirty()
+	return h, err
+}
+
+// at returns the commit of a revision.
+func (r *repository) at(revision string) (h Head, err error) {
+	if h.Commit, err = r.commit(revision); err == nil {
+		h.Date, err = r.date(h.Commit)
+	}
+	h.Origin = password.ReplaceAllString(r.origin, "$1")
 	return h, err
 }
 

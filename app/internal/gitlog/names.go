@@ -84,25 +84,29 @@ func (x *index) bySuffix(file string) []string {
 	for i, element := range want[:len(want)-1] {
 		want[i], _, _ = strings.Cut(element, "@v")
 	}
-	best := 0
-	var list []string
+	var found closest
 	for _, f := range x.byBase[strings.ToLower(want[len(want)-1])] {
 		have := strings.Split(f, "/")
-		n := 0
-		for n < len(want) && n < len(have) && want[len(want)-1-n] == have[len(have)-1-n] {
-			n++
-		}
-		if n == 0 || n < 2 && n < len(want) && n < len(have) {
-			continue
-		}
-		switch {
-		case n > best:
-			best, list = n, []string{f}
-		case n == best:
-			list = append(list, f)
+		if n := inCommon(want, have); n > 0 && (n >= 2 || n == len(want) || n == len(have)) {
+			found.add(n, f)
 		}
 	}
-	return list
+	return found.files
+}
+
+// closest keeps the files that have most in common with what is searched.
+type closest struct {
+	n     int
+	files []string
+}
+
+func (c *closest) add(n int, file string) {
+	if n > c.n {
+		c.n, c.files = n, nil
+	}
+	if n == c.n && !slices.Contains(c.files, file) {
+		c.files = append(c.files, file)
+	}
 }
 
 // goFiles returns the sources of the package of a Go function,
@@ -150,8 +154,7 @@ func (x *index) cppFiles(name string) []string {
 		return nil
 	}
 	class := parts[len(parts)-2]
-	best := 0
-	var list []string
+	var found closest
 	for _, base := range []string{strings.ToLower(class), snake(class)} {
 		for _, ext := range cExtensions {
 			for _, f := range x.byBase[base+ext] {
@@ -161,16 +164,11 @@ func (x *index) cppFiles(name string) []string {
 						n++
 					}
 				}
-				if n > best {
-					best, list = n, nil
-				}
-				if n == best && !slices.Contains(list, f) {
-					list = append(list, f)
-				}
+				found.add(n, f)
 			}
 		}
 	}
-	return list
+	return found.files
 }
 
 // withoutArguments takes arguments, template arguments and the return type off a
@@ -245,27 +243,21 @@ func (x *index) jvmFiles(name string) []string {
 	if facade, ok := strings.CutSuffix(class, "Kt"); ok && facade != "" {
 		classes = append(classes, facade) // functions outside of classes
 	}
-	best := 0
-	var list []string
+	var found closest
 	for _, class := range classes {
 		for _, ext := range jvmExtensions {
 			for _, f := range x.byBase[strings.ToLower(class+ext)] {
 				n := inCommon(strings.Split(path.Dir(f), "/"), pkg)
-				if path.Base(f) != class+ext || n == 0 || n < len(pkg) && !slices.Contains(looseExtensions, ext) {
-					continue
-				}
-				if n > best {
-					best, list = n, nil
-				}
-				if n == best {
-					list = append(list, f)
+				if path.Base(f) == class+ext && n > 0 && (n == len(pkg) || slices.Contains(looseExtensions, ext)) {
+					found.add(n, f)
 				}
 			}
 		}
 	}
-	if len(list) > 0 {
-		return list
+	if len(found.files) > 0 {
+		return found.files
 	}
+	var list []string
 	for _, dir := range x.dirs[pkg[len(pkg)-1]] {
 		if inCommon(strings.Split(dir, "/"), pkg) == len(pkg) {
 			list = append(list, x.sources(dir, func(base string) bool { return slices.Contains(looseExtensions, path.Ext(base)) })...)

@@ -62,7 +62,10 @@ type repository struct {
 func with(ctx context.Context, dir string, do func(r *repository) error) error {
 	r := &repository{ctx: ctx, memory: maxMemory}
 	defer r.close()
-	err := r.open(dir)
+	err := r.locate(dir)
+	if err == nil {
+		err = r.makeView()
+	}
 	if err == nil {
 		err = do(r)
 	}
@@ -72,15 +75,6 @@ func with(ctx context.Context, dir string, do func(r *repository) error) error {
 	return nil
 }
 
-// open finds the repository that dir is in. A bare repository is found only if dir is its
-// directory and nothing around it is a repository.
-func (r *repository) open(dir string) error {
-	if err := r.locate(dir); err != nil {
-		return err
-	}
-	return r.makeView()
-}
-
 // close removes the view.
 func (r *repository) close() {
 	if r.view != "" {
@@ -88,8 +82,9 @@ func (r *repository) close() {
 	}
 }
 
-// locate finds the directories of the repository: those of the first directory upwards that
-// has one, below GIT_CEILING_DIRECTORIES as git does.
+// locate finds the directories of the repository that dir is in: those of the first directory upwards that
+// has one, below GIT_CEILING_DIRECTORIES as git does. A bare repository is found only if dir is its
+// directory and nothing around it is a repository.
 func (r *repository) locate(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -420,6 +415,14 @@ func (r *repository) commit(revision string) (string, error) {
 		}
 	}
 	return "", noCommitError(revision)
+}
+
+// commits makes two revisions the full hashes of their commits.
+func (r *repository) commits(a, b *string) (err error) {
+	if *a, err = r.commit(*a); err == nil {
+		*b, err = r.commit(*b)
+	}
+	return err
 }
 
 // noCommitError is a revision that a repository does not have.

@@ -69,7 +69,9 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, err
 	}
 	files := map[string]int64{}
-	err = listSources(ctx, dir, files)
+	err = with(ctx, dir, func(r *repository) error { // what git tracks, or would
+		return r.run(r.inTree(dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), paths(func(path string) { files[path] = 0 }))
+	})
 	if err != nil {
 		clear(files)
 		err = walkSources(root, files)
@@ -78,13 +80,6 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Sources{root: root, index: newIndex(files, nil), read: map[string][]string{}}, nil
-}
-
-// listSources lists the files that git tracks, or would.
-func listSources(ctx context.Context, dir string, files map[string]int64) error {
-	return with(ctx, dir, func(r *repository) error {
-		return r.run(r.inTree(dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), paths(func(path string) { files[path] = 0 }))
-	})
 }
 
 func walkSources(root *os.Root, files map[string]int64) error {

@@ -31,10 +31,8 @@ func ReadVersions(ctx context.Context, dir, from, to string, wanted func(path st
 	}
 	var list []Versions
 	err := with(ctx, dir, func(r *repository) (err error) {
-		for _, revision := range []*string{&from, &to} {
-			if *revision, err = r.commit(*revision); err != nil {
-				return err
-			}
+		if err := r.commits(&from, &to); err != nil {
+			return err
 		}
 		if list, err = r.changed(from, to, wanted); err != nil {
 			return err
