@@ -136,7 +136,7 @@ func compile(pattern string) (*regexp.Regexp, error) {
 		case p == "**":
 			b.WriteString(`(?:.*/)?`)
 		default:
-			writeGlob(&b, p)
+			b.WriteString(globs.Replace(regexp.QuoteMeta(p)))
 			if !last {
 				b.WriteByte('/')
 			}
@@ -153,16 +153,5 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
-// writeGlob translates one part of a path.
-func writeGlob(b *strings.Builder, part string) {
-	for _, r := range part {
-		switch r {
-		case '*':
-			b.WriteString(`[^/]*`)
-		case '?':
-			b.WriteString(`[^/]`)
-		default:
-			b.WriteString(regexp.QuoteMeta(string(r)))
-		}
-	}
-}
+// globs translates one part of a path whose characters are quoted.
+var globs = strings.NewReplacer(`\*`, `[^/]*`, `\?`, `[^/]`)
