@@ -106,16 +106,22 @@ func Version(st store.Reader, service string) (uint64, bool) {
 	return version, true
 }
 
-// pushedQuery returns the windows that a selection has, of all types.
-func pushedQuery(s *Selection, more ...string) (q continuous.Query, err error) {
+// pushedSeries returns the windows of a store, those of them that a selection has, and their series, by service and type.
+// More narrows the labels.
+func pushedSeries(ctx context.Context, st store.Reader, s *Selection, more ...string) (windows continuous.Store, q continuous.Query,
+	list []continuous.Series, err error) {
+	if windows, err = WindowsOf(st); err != nil {
+		return nil, q, nil, err
+	}
 	if q.Matchers, err = LabelMatchers(append([]string{s.Labels}, more...)...); err != nil {
-		return q, err
+		return nil, q, nil, err
 	}
 	if s.Service != "" {
 		q.Matchers = append(q.Matchers, ofService(s.Service))
 	}
 	q.From, q.Until = s.Since, s.Until
-	return q, nil
+	list, err = windows.Series(ctx, q)
+	return windows, q, list, err
 }
 
 func ofService(name string) continuous.Matcher {
@@ -129,18 +135,13 @@ func asRuns(s *Selection) {
 
 // pushedSum adds to a store of runs of windows the sum of those that a selection has, as one run of
 // one type, which it returns. More narrows the labels.
-func pushedSum(ctx context.Context, runs *pushed.Store, windows continuous.Store, s *Selection, run, more string) (t continuous.Type,
-	err error) {
-	q, err := pushedQuery(s, more)
+func pushedSum(ctx context.Context, st store.Reader, runs *pushed.Store, s *Selection, run, more string) (t continuous.Type, err error) {
+	_, q, list, err := pushedSeries(ctx, st, s, more)
 	if err != nil {
 		return t, err
 	}
 	if len(s.Types) > 1 {
 		return t, param.Errorf("pushed profiles show one value type: give one --type")
-	}
-	list, err := windows.Series(ctx, q)
-	if err != nil {
-		return t, err
 	}
 	t, notes, err := FindType(list, TypeOf(s))
 	if err != nil {
@@ -183,15 +184,7 @@ const (
 // PushedBlocks returns a store with the windows of a selection as runs: blocks of time of a
 // service and a type. The selection is then one of these runs.
 func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.Store, error) {
-	windows, err := WindowsOf(st)
-	if err != nil {
-		return nil, err
-	}
-	q, err := pushedQuery(s)
-	if err != nil {
-		return nil, err
-	}
-	list, err := windows.Series(ctx, q)
+	windows, q, list, err := pushedSeries(ctx, st, s)
 	if err != nil {
 		return nil, err
 	}
@@ -247,17 +240,13 @@ func PushedBlocks(ctx context.Context, st store.Reader, s *Selection) (*pushed.S
 // PushedLines returns a store with the lines of the pushed profiles of a selection as one run, whose
 // source they are. Lines are kept per service, type, version and day.
 func PushedLines(ctx context.Context, st store.Reader, s *Selection) (*pushed.Store, error) {
-	windows, err := WindowsOf(st)
+	windows, q, list, err := pushedSeries(ctx, st, s)
 	if err != nil {
 		return nil, err
 	}
 	withLines, ok := store.As[continuous.LineStore](st)
 	if !ok {
 		return nil, fmt.Errorf("this store keeps no lines of pushed profiles")
-	}
-	q, err := pushedQuery(s)
-	if err != nil {
-		return nil, err
 	}
 	for _, m := range q.Matchers {
 		if m.Name != continuous.ServiceLabel && !strings.HasPrefix(m.Name, "__") && !slices.Contains(continuous.VersionLabels, m.Name) {
@@ -267,10 +256,6 @@ func PushedLines(ctx context.Context, st store.Reader, s *Selection) (*pushed.St
 	}
 	if len(s.Types) > 1 || s.Last > 0 || len(s.Runs)+len(s.Profiles) > 0 {
 		return nil, param.Errorf("lines of pushed profiles are those of one type and a time: leave out --run, --last and further --type")
-	}
-	list, err := windows.Series(ctx, q)
-	if err != nil {
-		return nil, err
 	}
 	t, notes, err := FindType(list, TypeOf(s))
 	if err != nil {
@@ -355,7 +340,7 @@ func PushedSums(ctx context.Context, st store.Reader, of ...PushedSide) (*pushed
 		if i > 0 && slices.Equal(s.Types, of[0].Selection.Types) {
 			s.Types = types // and not another that the text names of other windows
 		}
-		t, err := pushedSum(ctx, runs, windows, &s, of[i].Run, of[i].Labels)
+		t, err := pushedSum(ctx, st, runs, &s, of[i].Run, of[i].Labels)
 		if err != nil && len(of) > 1 {
 			err = fmt.Errorf("%s: %w", of[i].Run, err)
 		}

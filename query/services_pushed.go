@@ -63,15 +63,7 @@ type PushedServicesResult struct {
 
 // PushedServices lists what services push.
 func PushedServices(ctx context.Context, st store.Store, r *PushedServicesRequest) (*PushedServicesResult, error) {
-	windows, err := WindowsOf(st)
-	if err != nil {
-		return nil, err
-	}
-	q, err := pushedQuery(r.selection())
-	if err != nil {
-		return nil, err
-	}
-	list, err := windows.Series(ctx, q) // by service and type
+	_, _, list, err := pushedSeries(ctx, st, r.selection())
 	if err != nil {
 		return nil, err
 	}
@@ -183,18 +175,10 @@ type PushedLine struct {
 
 // PushedSeries returns the course of the selected profiles.
 func PushedSeries(ctx context.Context, st store.Store, r *PushedSeriesRequest) (*PushedSeriesResult, error) {
-	windows, err := WindowsOf(st)
-	if err != nil {
-		return nil, err
-	}
 	if len(r.Types) > 1 {
 		return nil, param.Errorf("a series has one type: give one --type")
 	}
-	q, err := pushedQuery(r.selection())
-	if err != nil {
-		return nil, err
-	}
-	list, err := windows.Series(ctx, q)
+	windows, q, list, err := pushedSeries(ctx, st, r.selection())
 	if err != nil {
 		return nil, err
 	}
