@@ -110,6 +110,13 @@ func Write(out io.Writer, result any, form Form) error {
 	return w.err
 }
 
+// Bytes returns a result as Write writes it, without the newline.
+func Bytes(result any, form Form) (json.RawMessage, error) {
+	var b bytes.Buffer
+	err := Write(&b, result, form)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
 // Writer writes JSON member by member; it keeps the first error, which Write returns.
 type Writer struct {
 	w    *bufio.Writer

@@ -298,37 +298,24 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 
 // trees reads both sides and makes the trees of their inputs.
 func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison, trees [2][]*calltree.Tree, sides [2][]Input, err error) {
-	v, sides, err := r.read(ctx, st, viewTree)
+	c = &comparison{r: r}
+	var all []*calltree.Shown
+	c.viewer, sides, err = r.eachSide(ctx, st, viewTree, func(i int, v *viewer, list []Input) error {
+		shown, err := v.show(list)
+		all = append(all, shown...)
+		for k, s := range shown {
+			trees[i] = append(trees[i], withPeriod(s.Tree, &list[k]))
+			c.count[i] += list[k].profiles
+		}
+		if len(list) == 1 {
+			c.names[i] = list[0].name
+		}
+		return err
+	})
 	if err != nil {
 		return nil, trees, sides, err
 	}
-	c = &comparison{viewer: v, r: r}
-	var all []*calltree.Shown
-	if err := v.checkStates(slices.Concat(sides[0], sides[1])); err != nil {
-		return nil, trees, sides, err
-	}
-	for i := range sides {
-		if sides[i], err = v.selected(sides[i]); err != nil {
-			return nil, trees, sides, err
-		}
-		var shown []*calltree.Shown
-		err := v.onSide(r.side(i), func() (err error) {
-			shown, err = v.show(sides[i])
-			return err
-		})
-		if err != nil {
-			return nil, trees, sides, err
-		}
-		all = append(all, shown...)
-		for k, s := range shown {
-			trees[i] = append(trees[i], withPeriod(s.Tree, &sides[i][k]))
-			c.count[i] += sides[i][k].profiles
-		}
-		if len(sides[i]) == 1 {
-			c.names[i] = sides[i][0].name
-		}
-	}
-	return c, r.inOneType(trees), sides, v.checkFound(all)
+	return c, r.inOneType(trees), sides, c.checkFound(all)
 }
 
 // compare computes the diff of both sides.

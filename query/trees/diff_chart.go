@@ -44,28 +44,15 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 	if r.Net || r.Against != "" || r.Select != "" {
 		return charts, param.Errorf("a stack chart of a diff shows both sides: leave out --net, --against and --select")
 	}
-	v, sides, err := r.read(ctx, st, viewStackChart)
-	if err != nil {
-		return charts, err
-	}
 	request := &TreeRequest{Filter: r.Filter, SameWidth: r.SameWidth, Gaps: r.Gaps, Cut: r.Cut}
-	if err := v.checkStates(slices.Concat(sides[0], sides[1])); err != nil {
-		return charts, err
-	}
-	for i := range sides {
-		if sides[i], err = v.selected(sides[i]); err != nil {
-			return charts, err
+	_, _, err = r.eachSide(ctx, st, viewStackChart, func(i int, v *viewer, list []Input) error {
+		s, err := v.scope(list, request, viewStackChart)
+		if err == nil {
+			charts[i], s.fromZero = s, true
 		}
-		err := v.onSide(r.side(i), func() (err error) {
-			charts[i], err = v.scope(sides[i], request, viewStackChart)
-			return err
-		})
-		if err != nil {
-			return charts, err
-		}
-		charts[i].fromZero = true
-	}
-	return charts, nil
+		return err
+	})
+	return charts, err
 }
 
 // DiffChart answers a DiffRequest with the boxes of the stack charts of both sides.

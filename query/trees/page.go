@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -104,12 +103,11 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 		if err != nil {
 			return nil, err
 		}
-		start := "/diff?" + address.Encode()
-		page := &web.Report{Title: fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "),
-			query.Counted(b.History, "run"), b.HistoryFrom, b.HistoryTo), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+		page := diffPage(address)
+		page.Title = fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "), query.Counted(b.History, "run"),
+			b.HistoryFrom, b.HistoryTo)
 		return page, answer(page, "diff", "", b)
 	}
-	start := "/diff?" + address.Encode()
 	if r.Net {
 		tree, err := NetTree(ctx, st, &upright)
 		if err != nil {
@@ -122,7 +120,8 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 	if err != nil {
 		return nil, err
 	}
-	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+	page := diffPage(address)
+	page.Title = d.title()
 	if r.View == viewStackChart {
 		chart, err := DiffChart(ctx, st, r)
 		if err != nil {
@@ -141,6 +140,12 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 		return nil, err
 	}
 	return page, answer(page, "diff", "", rows)
+}
+
+// diffPage returns a page that begins with a diff.
+func diffPage(address url.Values) *web.Report {
+	start := "/diff?" + address.Encode()
+	return &web.Report{Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
 }
 
 // PageAddress returns the parameters of an address that name what a page shows.
@@ -168,12 +173,9 @@ func pageView(view string, inverted bool) string {
 
 // answer adds a result to a page, in columns.
 func answer(page *web.Report, path, query string, result any) error {
-	var b bytes.Buffer
-	if err := document.Write(&b, result, document.Form{Columns: true, Compact: true}); err != nil {
-		return err
-	}
-	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: bytes.TrimSpace(b.Bytes())})
-	return nil
+	body, err := document.Bytes(result, document.Form{Columns: true, Compact: true})
+	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: body})
+	return err
 }
 
 // DiffOfRuns compares profiles of one benchmark: the second side with the average and the band

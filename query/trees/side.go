@@ -3,6 +3,7 @@ package trees
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,6 +152,20 @@ func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v 
 		return v, both, err
 	}
 	both, err = r.sides(ctx, st, v, view)
+	return v, both, err
+}
+
+// eachSide reads both sides, and calls f with what the filter selects of each.
+func (r *DiffRequest) eachSide(ctx context.Context, st store.Store, view string,
+	f func(i int, v *viewer, list []Input) error) (v *viewer, both [2][]Input, err error) {
+	if v, both, err = r.read(ctx, st, view); err == nil {
+		err = v.checkStates(slices.Concat(both[0], both[1]))
+	}
+	for i := 0; i < len(both) && err == nil; i++ {
+		if both[i], err = v.selected(both[i]); err == nil {
+			err = v.onSide(r.side(i), func() error { return f(i, v, both[i]) })
+		}
+	}
 	return v, both, err
 }
 
