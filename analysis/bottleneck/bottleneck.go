@@ -144,7 +144,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	a := &analysis{st: st, q: q, o: o, r: r, profiles: profiles}
 	switch o.Rank {
 	case Self:
-		err = a.selfPotentials(ctx)
+		err = a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
 	case Subtree:
 		err = a.subtreePotentials(ctx)
 	case Own:

@@ -82,17 +82,8 @@ func (a *analysis) filled() int {
 	return n
 }
 
-// selfPotentials ranks by the code path potential: Σ self of the function's nodes ÷ Σ
-// self of all nodes. Engines compute the sums without trees.
-func (a *analysis) selfPotentials(ctx context.Context) error {
-	return a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
-}
-
-// totalPotentials ranks by the subtree potential without a limit: the total.
-func (a *analysis) totalPotentials(ctx context.Context) error {
-	return a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
-}
-
+// fromSums ranks by the code path potential, Σ self of the function's nodes ÷ Σ self of all nodes, or by the subtree potential
+// without a limit, which is the total. Engines compute the sums without trees.
 func (a *analysis) fromSums(ctx context.Context, pick func(r *store.FunctionSum) (share float64, value int64)) error {
 	if a.r.Value == 0 {
 		return nil
@@ -119,7 +110,7 @@ func (a *analysis) fromSums(ctx context.Context, pick func(r *store.FunctionSum)
 func (a *analysis) subtreePotentials(ctx context.Context) error {
 	switch {
 	case a.o.Degree == Everything:
-		return a.totalPotentials(ctx)
+		return a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
 	case a.o.Degree < 0 || a.o.Degree > MaxDegree:
 		return fmt.Errorf("subtree degree %d is not between 0 and %d", a.o.Degree, MaxDegree)
 	}
