@@ -167,6 +167,15 @@ func IDs(list []Profile) []ProfileID {
 	return ids
 }
 
+// IDSet returns the ids of profiles as a set.
+func IDSet(list []Profile) map[ProfileID]bool {
+	is := make(map[ProfileID]bool, len(list))
+	for i := range list {
+		is[list[i].ID] = true
+	}
+	return is
+}
+
 // matcher returns the predicate of all fields but Types and Last.
 func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	var tests []func(*Profile) bool

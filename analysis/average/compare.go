@@ -56,10 +56,7 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 	if err != nil {
 		return nil, fmt.Errorf("the run to compare: %w", err)
 	}
-	isRun := map[store.ProfileID]bool{}
-	for i := range runs {
-		isRun[runs[i].ID] = true
-	}
+	isRun := store.IDSet(runs)
 	before, err := store.Select(ctx, st, hist)
 	if err != nil {
 		return nil, fmt.Errorf("the history: %w", err)

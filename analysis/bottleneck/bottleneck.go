@@ -137,11 +137,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	r := &Result{Rank: o.Rank, Type: profiles[0].Type, Profiles: len(profiles), Warnings: []string{}}
 	r.describe(profiles)
 	// Later steps read exactly these profiles, even if others are written meanwhile.
-	q = store.Query{Profiles: make([]store.ProfileID, len(profiles))}
-	for i := range profiles {
-		q.Profiles[i] = profiles[i].ID
-	}
-	a := &analysis{st: st, q: q, o: o, r: r, profiles: profiles}
+	a := &analysis{st: st, q: store.Query{Profiles: store.IDs(profiles)}, o: o, r: r, profiles: profiles}
 	switch o.Rank {
 	case Self:
 		err = a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })

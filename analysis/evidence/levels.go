@@ -185,10 +185,7 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 	for i := range list {
 		names[i] = list[i].Function
 	}
-	ids := make([]store.ProfileID, len(g.profiles))
-	for i := range ids {
-		ids[i] = g.profiles[i].ID
-	}
+	ids := store.IDs(g.profiles)
 	set, err := st.Functions(ctx, store.Query{Profiles: ids}, names)
 	if err != nil {
 		return err

@@ -55,9 +55,7 @@ func (s *series) now() []int { return s.columns[len(s.columns)-s.tested:] }
 func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tested int, modes bool) (*Data, error) {
 	var q store.Query
 	for i := range benchmarks {
-		for k := range benchmarks[i].Profiles {
-			q.Profiles = append(q.Profiles, benchmarks[i].Profiles[k].ID)
-		}
+		q.Profiles = append(q.Profiles, store.IDs(benchmarks[i].Profiles)...)
 	}
 	if len(q.Profiles) == 0 {
 		return nil, fmt.Errorf("contexts: %w", store.ErrNothing)

@@ -32,11 +32,9 @@ type Samples struct {
 
 // Read reads the profiles of a series with one query.
 func Read(ctx context.Context, st store.Reader, s *Series) (*Samples, error) {
-	ids := make([]store.ProfileID, len(s.Profiles))
-	place := map[store.ProfileID]int{}
-	for i := range s.Profiles {
-		ids[i] = s.Profiles[i].ID
-		place[ids[i]] = i
+	ids, place := store.IDs(s.Profiles), map[store.ProfileID]int{}
+	for i, id := range ids {
+		place[id] = i
 	}
 	set, err := st.Trees(ctx, store.Query{Profiles: ids}, store.TreeOptions{})
 	if err != nil {

@@ -139,10 +139,7 @@ func levelled(ctx context.Context, st store.Reader, q store.Query, req regressio
 	if err != nil {
 		return req, err
 	}
-	is := map[store.ProfileID]bool{}
-	for i := range base {
-		is[base[i].ID] = true
-	}
+	is := store.IDSet(base)
 	starts := map[store.ProfileID]bool{}
 	for i, v := range l.verdicts {
 		if v.Key.Pair != "" {

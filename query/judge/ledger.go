@@ -133,10 +133,7 @@ func (l *ledger) cutLines(lines []history.Series, selected []store.Profile, all 
 		l.lines, l.cut = lines, make([]bool, len(lines))
 		return
 	}
-	is := make(map[store.ProfileID]bool, len(selected))
-	for i := range selected {
-		is[selected[i].ID] = true
-	}
+	is := store.IDSet(selected)
 	for _, s := range lines {
 		n := len(s.Profiles)
 		for n > 0 && !is[s.Profiles[n-1].ID] {

@@ -241,10 +241,7 @@ func newestCommit(list []store.Profile) []store.Profile {
 
 // without returns the profiles of a list that another does not have.
 func without(list, other []store.Profile) []store.Profile {
-	has := map[store.ProfileID]bool{}
-	for i := range other {
-		has[other[i].ID] = true
-	}
+	has := store.IDSet(other)
 	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool { return has[p.ID] })
 }
 
