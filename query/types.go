@@ -88,8 +88,8 @@ func OtherTypes(list []store.Profile, shown []string) string {
 			continue
 		}
 		if n := samples[name]; n != of {
-			name += fmt.Sprintf(" (%s)", samplesText(n))
-			text = strings.Join(shown, ", ") + ", " + samplesText(of)
+			name += fmt.Sprintf(" (%s)", words.Counted(int(n), "sample"))
+			text = strings.Join(shown, ", ") + ", " + words.Counted(int(of), "sample")
 		}
 		names = append(names, name)
 	}
@@ -97,14 +97,6 @@ func OtherTypes(list []store.Profile, shown []string) string {
 		return ""
 	}
 	return fmt.Sprintf("value type %s; --type shows others: %s", text, strings.Join(names, ", "))
-}
-
-// samplesText is a number of samples.
-func samplesText(n int64) string {
-	if n == 1 {
-		return "1 sample"
-	}
-	return words.Count(n) + " samples"
 }
 
 // TypesOf returns the names of the value types of profiles: first the one that is the
