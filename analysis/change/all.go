@@ -2,11 +2,9 @@ package change
 
 import (
 	"context"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -35,13 +33,8 @@ func JudgeAll(ctx context.Context, st store.Reader, lines []*history.Series, pre
 		defer release()
 	}
 	list := make([]*Verdict, len(lines))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, s := range lines {
-		group.Go(func() (err error) {
-			list[i], err = Judge(ctx, st, s, prev[i], o)
-			return err
-		})
-	}
-	return list, group.Wait()
+	return list, regression.Parallel(ctx, len(lines), func(ctx context.Context, i int) (err error) {
+		list[i], err = Judge(ctx, st, lines[i], prev[i], o)
+		return err
+	})
 }

@@ -21,10 +21,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
@@ -77,22 +74,14 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 		o.Window = defaultWindow
 	}
 	list := make([]Evidence, len(res.Benchmarks))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range res.Benchmarks {
-		group.Go(func() (err error) {
-			b := &res.Benchmarks[i]
-			g := gatherer{o: o, b: b, profiles: b.Profiles, tested: b.Tested}
-			if list[i], err = g.gather(ctx, st); err != nil {
-				err = fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, regression.Parallel(ctx, len(list), func(ctx context.Context, i int) (err error) {
+		b := &res.Benchmarks[i]
+		g := gatherer{o: o, b: b, profiles: b.Profiles, tested: b.Tested}
+		if list[i], err = g.gather(ctx, st); err != nil {
+			err = fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
+		}
+		return err
+	})
 }
 
 // gatherer collects the evidence of one benchmark.

@@ -116,8 +116,8 @@ func (r *Result) WarnOfEstimates(ctx context.Context, st store.Reader) error {
 	return nil
 }
 
-// parallel calls f for 0 … n-1 on all cores and returns the first error.
-func parallel(ctx context.Context, n int, f func(i int) error) error {
+// Parallel calls f for 0 … n-1 on all cores and returns the first error, which ends the context.
+func Parallel(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
@@ -125,7 +125,7 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return f(i)
+			return f(ctx, i)
 		})
 	}
 	return group.Wait()

@@ -54,7 +54,7 @@ func (res *Result) shareKnown(ctx context.Context, proofs []proof,
 	if len(proofs) == 0 {
 		return nil
 	}
-	return parallel(ctx, len(res.Benchmarks), func(i int) error {
+	return Parallel(ctx, len(res.Benchmarks), func(ctx context.Context, i int) error {
 		b := &res.Benchmarks[i]
 		known, by := concerning(b, proofs)
 		if len(by) == 0 {

@@ -40,7 +40,7 @@ func (s *search) all(ctx context.Context) (list []Benchmark, release func(), err
 		}
 	}
 	list = make([]Benchmark, len(s.list))
-	err = parallel(ctx, len(list), func(i int) error {
+	err = Parallel(ctx, len(list), func(ctx context.Context, i int) error {
 		b, err := s.judge(ctx, i, nil)
 		if err == nil {
 			list[i] = *b
