@@ -69,10 +69,8 @@ func (r *Rows) traceAmounts(hist, tested []int) (list []float64) {
 	m, n := r.sp.Matrix, float64(len(hist))
 	mean, squares := amounts(m, hist)
 	sd, _ := deviation(m, mean, mean, squares, n-1)
-	for _, runs := range [][]int{hist, tested} {
-		for _, t := range runs {
-			list = append(list, (amount(m, t)-mean)/math.Max(sd, math.SmallestNonzeroFloat64))
-		}
+	for _, t := range slices.Concat(hist, tested) {
+		list = append(list, (amount(m, t)-mean)/math.Max(sd, math.SmallestNonzeroFloat64))
 	}
 	return list
 }
@@ -178,11 +176,8 @@ func leak(m *history.Matrix, runs []int) growth {
 
 // finding describes the growth and the function that holds it.
 func (g *growth) finding(s *history.Series, m *history.Matrix, o *Options) Finding {
-	f := Finding{Kind: g.kind, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Parts: []Part{},
-		RuledOut: []RuledOut{}, Status: Suspect, Score: g.score}
-	if g.confirmed {
-		f.Status = Confirmed
-	}
+	f := newFinding(g.kind, s, g.confirmed)
+	f.Score = g.score
 	first, last := m.Runs[g.to[0]].Profile.Run, m.Runs[g.from[len(g.from)-1]].Profile.Run
 	grows := ""
 	if len(g.from) == 1 && len(g.to) == 1 { // a trend began after its first run
@@ -225,7 +220,6 @@ func (g *growth) place(f *Finding, m *history.Matrix, o *Options) {
 			level[p] += level[n]
 		}
 	}
-	f.Path, f.Paths = []string{}, []Path{}
 	at, carrier := calltree.NoNode, -1 // index in the path
 	for least := mostOf * g.delta; ; {
 		next := calltree.NoNode

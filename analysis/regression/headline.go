@@ -172,28 +172,22 @@ func (r *reporter) net(fn int32, d float64) float64 {
 // of its cost or of one callee, or if it is the program, whose cost is known. A reader needs
 // both together.
 func (r *reporter) oneCarrier(changes []*change) []*change {
-	type key struct {
-		fn    int32
-		calls string
-	}
 	var kept []*change
-	var keys []key
+	var keys []call
 	for _, c := range changes {
 		if r.options.without("one headline") || c.wide {
 			return changes
 		}
 		h, node := r.headline(c.places, c.node)
 		fn := r.space.Table.Func[node]
-		at := slices.IndexFunc(keys, func(k key) bool {
-			return k.fn == fn && h.Own
-		})
+		at := slices.IndexFunc(keys, func(k call) bool { return k.fn == fn && h.Own })
 		if at >= 0 && (keys[at].calls == h.Calls || r.levelOf(fn) <= mergeLevel*math.Abs(kept[at].d+c.d) || r.rate.Known && r.wholeFunction(fn)) {
 			kept[at].node, kept[at].merged = node, true
 			kept[at].add(c)
 			continue
 		}
 		kept = append(kept, c)
-		keys = append(keys, key{fn, h.Calls})
+		keys = append(keys, call{fn, h.Calls})
 	}
 	return kept
 }

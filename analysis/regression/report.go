@@ -54,13 +54,19 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 	return r
 }
 
-// finding returns a finding with the fields common to all kinds.
-func (r *reporter) finding(k Kind) Finding {
-	f := Finding{Kind: k, Group: r.series.Benchmark.Group, Benchmark: r.series.Benchmark.Name, Type: r.series.Type.Name,
-		Path: []string{}, Paths: []Path{}, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect}
-	if len(r.head) > 1 {
+// newFinding returns a finding of a series.
+func newFinding(k Kind, s *history.Series, confirmed bool) Finding {
+	f := Finding{Kind: k, Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Path: []string{}, Paths: []Path{},
+		Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect}
+	if confirmed {
 		f.Status = Confirmed
 	}
+	return f
+}
+
+// finding returns a finding with the fields common to all kinds.
+func (r *reporter) finding(k Kind) Finding {
+	f := newFinding(k, r.series, len(r.head) > 1)
 	first := r.run(r.head[0]).Profile.Run
 	f.Since = Since{Run: first.Key, Commit: first.Commit, LastGood: r.run(r.base[len(r.base)-1]).Profile.Run.Key}
 	return f

@@ -3,6 +3,7 @@ package regression
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/regression/internal/size"
@@ -36,10 +37,8 @@ func (f *fit) traceProgram() (list []float64) {
 	}
 	level, usual := f.usual(value, size.MetricFloor)
 	sd = cmp.Or(sd, usual)
-	for _, runs := range [][]int{f.base, f.head} {
-		for _, t := range runs {
-			list = append(list, (value(t)-level)/sd)
-		}
+	for _, t := range slices.Concat(f.base, f.head) {
+		list = append(list, (value(t)-level)/sd)
 	}
 	return list
 }
@@ -63,14 +62,12 @@ func (f *fit) traceRows(rows []Row) (list []float64) {
 	if high > 0 {
 		q = spread / (high * high)
 	}
-	for _, runs := range [][]int{f.base, f.head} {
-		for _, t := range runs {
-			y := 0.0
-			for _, slot := range slots {
-				y += f.space.Values(slot)[t] / f.factor[t]
-			}
-			list = append(list, stable(y, f.baseInverse, q)-stable(level, f.baseInverse, q))
+	for _, t := range slices.Concat(f.base, f.head) {
+		y := 0.0
+		for _, slot := range slots {
+			y += f.space.Values(slot)[t] / f.factor[t]
 		}
+		list = append(list, stable(y, f.baseInverse, q)-stable(level, f.baseInverse, q))
 	}
 	return list
 }
