@@ -53,12 +53,8 @@ func TypeEach(ctx context.Context, st store.Reader, s *Selection) (of map[testru
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	own := map[testrun.Benchmark][]store.Profile{}
-	for _, p := range list {
-		own[p.Benchmark] = append(own[p.Benchmark], p)
-	}
 	of = map[testrun.Benchmark]string{}
-	for b, list := range own {
+	for b, list := range history.ByBenchmark(list) {
 		of[b] = TypesOf(list)[0]
 	}
 	taken := slices.Collect(maps.Values(of))

@@ -97,7 +97,7 @@ func (r *Report) junit(b *Benchmark) junitCase {
 		if !ch.shown() || !ch.in(b) {
 			continue
 		}
-		if ch.Fails || r.Verdict == nil && ch.confirmedCost() {
+		if ch.Fails || r.Verdict == nil && ch.Stands(false) {
 			failures = append(failures, xmlText(ch.Sentence()))
 		} else {
 			rest = append(rest, xmlText(ch.Sentence()))
@@ -106,7 +106,7 @@ func (r *Report) junit(b *Benchmark) junitCase {
 	few := false
 	for i := range r.Metrics.Rows {
 		row := &r.Metrics.Rows[i]
-		if row.Group != b.Benchmark.Benchmark.Group || row.Benchmark != b.Benchmark.Benchmark.Name {
+		if row.Of() != b.Benchmark.Benchmark {
 			continue
 		}
 		if few = few || row.Reason == metrics.TooFew; row.Fails {
@@ -130,14 +130,7 @@ func (r *Report) junit(b *Benchmark) junitCase {
 
 // in reports whether a benchmark shows a change.
 func (c *Change) in(b *Benchmark) bool {
-	return slices.ContainsFunc(c.All(), func(f regression.Finding) bool {
-		return f.Group == b.Benchmark.Benchmark.Group && f.Benchmark == b.Benchmark.Benchmark.Name && f.Type == b.Type.Name
-	})
-}
-
-// confirmedCost reports whether a change is a confirmed cost and not acknowledged.
-func (c *Change) confirmedCost() bool {
-	return c.Stands(false)
+	return slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return f.Key() == b.Key() })
 }
 
 // xmlText escapes characters that XML cannot represent.

@@ -164,7 +164,7 @@ func (r *Report) metricTables() (list []*table.Table) {
 }
 
 func metricBenchmark(row *metrics.Row) string {
-	return words.Clean(testrun.Benchmark{Group: row.Group, Name: row.Benchmark}.String())
+	return words.Clean(row.Of().String())
 }
 
 // metrics adds those that changed significantly, and of benchmarks with changes the one that
@@ -189,10 +189,9 @@ func (r *Report) judging(listed []*metrics.Row) (rows []*metrics.Row) {
 	done := map[testrun.Benchmark]bool{}
 	for i := range r.Metrics.Rows {
 		row := &r.Metrics.Rows[i]
-		of := testrun.Benchmark{Group: row.Group, Name: row.Benchmark}
+		of := row.Of()
 		changed := slices.ContainsFunc(r.Changes, func(c Change) bool {
-			return c.shown() && slices.ContainsFunc(c.All(),
-				func(f regression.Finding) bool { return f.Group == of.Group && f.Benchmark == of.Name })
+			return c.shown() && slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return f.Of() == of })
 		})
 		if changed && !done[of] {
 			done[of] = true

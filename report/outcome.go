@@ -423,7 +423,7 @@ func Outcomes(res *regression.Result) map[testrun.Benchmark]Outcome {
 	}
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		if j := all[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}]; j != nil {
+		if j := all[f.Of()]; j != nil {
 			j.findings = append(j.findings, f)
 		}
 	}

@@ -155,7 +155,7 @@ func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, 
 func (r *Report) OnlyChanged() {
 	told := map[testrun.Benchmark]bool{} // by a metric, or in one of their value types
 	r.Metrics.Rows = slices.DeleteFunc(r.Metrics.Rows, func(m metrics.Row) bool {
-		of := testrun.Benchmark{Group: m.Group, Name: m.Benchmark}
+		of := m.Of()
 		told[of] = told[of] || m.Fails
 		return !m.Significant && !m.Fails
 	})

@@ -236,8 +236,7 @@ func (r *Report) metricOf(b *Benchmark) string {
 	}
 	for i := range r.Metrics.Rows {
 		row := &r.Metrics.Rows[i]
-		if row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name && row.Metric == m.Name &&
-			row.Base.Median > 0 && row.Head.Median > 0 {
+		if row.Of() == b.Benchmark.Benchmark && row.Metric == m.Name && row.Base.Median > 0 && row.Head.Median > 0 {
 			text := words.Metric(row.Base.Median, row.Unit) + " → " + words.Metric(row.Head.Median, row.Unit)
 			if row.Significant {
 				text += " (" + words.SignedPercent(row.Change) + ")"

@@ -12,6 +12,7 @@
 package testrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,6 +36,11 @@ func (b Benchmark) String() string {
 		return b.Name
 	}
 	return b.Group + "/" + b.Name
+}
+
+// Compare orders benchmarks by group and name.
+func (b Benchmark) Compare(other Benchmark) int {
+	return cmp.Or(cmp.Compare(b.Group, other.Group), cmp.Compare(b.Name, other.Name))
 }
 
 // Run is one execution of a suite. Key is its identity.

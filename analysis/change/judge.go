@@ -57,9 +57,8 @@ func KeyOf(p *store.Profile) Key {
 func keyOf(s *history.Series) Key { return KeyOf(&s.Profiles[0]) }
 
 func (k Key) compare(l Key) int {
-	return cmp.Or(cmp.Compare(k.Benchmark.Group, l.Benchmark.Group), cmp.Compare(k.Benchmark.Name, l.Benchmark.Name),
-		cmp.Compare(k.Type, l.Type),
-		cmp.Compare(k.Branch, l.Branch), cmp.Compare(k.Machine, l.Machine), cmp.Compare(k.Profiler, l.Profiler), cmp.Compare(k.Pair, l.Pair))
+	return cmp.Or(k.Benchmark.Compare(l.Benchmark), cmp.Compare(k.Type, l.Type), cmp.Compare(k.Branch, l.Branch),
+		cmp.Compare(k.Machine, l.Machine), cmp.Compare(k.Profiler, l.Profiler), cmp.Compare(k.Pair, l.Pair))
 }
 
 // Current reports whether a verdict is of all runs of a line, by this method and these options.

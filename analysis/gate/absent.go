@@ -10,7 +10,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 const (
@@ -38,11 +37,11 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 		}
 		recent[history.KeyOf(p)] = true
 	}
-	head, has := ofBenchmarks(s.Head), map[history.Key]bool{}
+	head, has := history.ByBenchmark(s.Head), map[history.Key]bool{}
 	for i := range s.Head {
 		has[history.KeyOf(&s.Head[i])] = true
 	}
-	base := ofBenchmarks(s.Base)
+	base := history.ByBenchmark(s.Base)
 	var gone []regression.Benchmark
 	for b, list := range base {
 		for _, own := range typesOf(list) {
@@ -71,19 +70,9 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 	}
 	c.Benchmarks = append(c.Benchmarks, gone...)
 	slices.SortStableFunc(c.Benchmarks, func(a, b regression.Benchmark) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name),
-			cmp.Compare(a.Type.Name, b.Type.Name))
+		return cmp.Or(a.Benchmark.Compare(b.Benchmark), cmp.Compare(a.Type.Name, b.Type.Name))
 	})
 	return nil
-}
-
-// ofBenchmarks groups profiles by benchmark.
-func ofBenchmarks(list []store.Profile) map[testrun.Benchmark][]store.Profile {
-	of := map[testrun.Benchmark][]store.Profile{}
-	for i := range list {
-		of[list[i].Benchmark] = append(of[list[i].Benchmark], list[i])
-	}
-	return of
 }
 
 // typesOf groups the profiles of a benchmark by value type, that of its newest run by default first.

@@ -62,7 +62,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	}
 	for i := range out.Benchmarks {
 		b := &out.Benchmarks[i]
-		b.LeftOut = append(b.LeftOut, s.left[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]...)
+		b.LeftOut = append(b.LeftOut, s.left[b.Key()]...)
 	}
 	if err := out.absent(ctx, st, &sides); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base, head 
 	for i := range c.Benchmarks {
 		b := &c.Benchmarks[i]
 		if slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return f.Kind.Costs() }) {
-			affected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
+			affected[b.Key()] = true
 		}
 	}
 	before, err := openCosts(ctx, st, slices.DeleteFunc(slices.Clone(base),
@@ -145,7 +145,7 @@ const grown = 1.5
 
 // same reports whether the base's finding g is the head's finding f.
 func same(f, g *regression.Finding) bool {
-	return f.Kind.Costs() && g.Kind.Costs() && f.Benchmark == g.Benchmark && f.Group == g.Group && f.Type == g.Type &&
+	return f.Kind.Costs() && g.Kind.Costs() && f.Key() == g.Key() &&
 		f.Delta.Share <= grown*g.Delta.Share && f.SameAs(*g)
 }
 
@@ -173,7 +173,7 @@ func choose(base, head []store.Profile) *chosen {
 	base = slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return isHead[p.ID] || !tested[history.KeyOf(&p)] })
 	out := &chosen{left: map[history.Key][]history.LeftOut{}}
 	for _, s := range history.Choose(inOrder(base, head), history.Options{Window: len(base) + len(head), AnyBranch: true}) {
-		out.left[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = s.LeftOut
+		out.left[s.Key()] = s.LeftOut
 		for _, p := range s.Profiles {
 			if isHead[p.ID] {
 				out.head = append(out.head, p)

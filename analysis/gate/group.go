@@ -41,15 +41,14 @@ func Group(findings []regression.Finding) []Change {
 	}
 	for i := range list {
 		slices.SortStableFunc(list[i].Also, func(a, b regression.Finding) int {
-			return cmp.Or(-cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), cmp.Compare(a.Group, b.Group),
-				cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(-cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), a.Of().Compare(b.Of()),
+				cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), compareOnsets(&b.Finding, &a.Finding),
 			-cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
-			cmp.Compare(a.Group, b.Group),
-			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
+			a.Of().Compare(b.Of()), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
 	})
 	return list
 }
@@ -157,7 +156,7 @@ func causes(findings []regression.Finding) []int {
 				}
 			}
 			u.join(e.first, list[k])
-			e.benchmarks[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}] = true
+			e.benchmarks[f.Of()] = true
 		}
 		if c.function == "" {
 			events = append(events, slices.Collect(maps.Values(at))...)
@@ -166,7 +165,7 @@ func causes(findings []regression.Finding) []int {
 	events = slices.DeleteFunc(events, func(e *event) bool {
 		for _, i := range parts[e.culprit] {
 			if f := &findings[i]; f.Change.Explains < smallPart && mayBegin(f, e.run, e.date) {
-				e.benchmarks[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}] = true
+				e.benchmarks[f.Of()] = true
 			}
 		}
 		return len(e.benchmarks) < leastEverywhere
@@ -212,7 +211,7 @@ func (u union) absorb(findings []regression.Finding, events []*event, parts map[
 			before[baseOf(&findings[i])] = true
 		}
 		join(func(f *regression.Finding) bool {
-			early := f.Change.Onset.Run == e.good && e.benchmarks[testrun.Benchmark{Group: f.Group, Name: f.Benchmark}]
+			early := f.Change.Onset.Run == e.good && e.benchmarks[f.Of()]
 			return f.Change.Explains < smallPart && (before[baseOf(f)] || early)
 		})
 	}
@@ -225,7 +224,7 @@ type base struct {
 }
 
 func baseOf(f *regression.Finding) base {
-	b := base{benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, typ: f.Type, run: f.ID} // unknown: its own
+	b := base{benchmark: f.Of(), typ: f.Type, run: f.ID} // unknown: its own
 	if f.Sides != nil && len(f.Sides.Base) > 0 {
 		b.run = f.Sides.Base[len(f.Sides.Base)-1]
 	}

@@ -52,8 +52,20 @@ type Key struct {
 	Type      string // name of the value type
 }
 
+// Key returns the key of the series.
+func (s *Series) Key() Key { return Key{s.Benchmark, s.Type.Name} }
+
 // KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
+
+// ByBenchmark groups profiles by their benchmarks.
+func ByBenchmark(list []store.Profile) map[testrun.Benchmark][]store.Profile {
+	of := map[testrun.Benchmark][]store.Profile{}
+	for i := range list {
+		of[list[i].Benchmark] = append(of[list[i].Benchmark], list[i])
+	}
+	return of
+}
 
 // besides is the profiles that may say what another one of their benchmark and run is, by these.
 type besides map[file][]*store.Profile
@@ -165,8 +177,7 @@ func Choose(profiles []store.Profile, o Options) []Series {
 		all = append(all, newSeries(list, o))
 	}
 	slices.SortFunc(all, func(a, b Series) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name),
-			cmp.Compare(a.Type.Name, b.Type.Name))
+		return cmp.Or(a.Benchmark.Compare(b.Benchmark), cmp.Compare(a.Type.Name, b.Type.Name))
 	})
 	return all
 }

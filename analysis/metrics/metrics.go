@@ -68,6 +68,9 @@ type Row struct {
 	judges bool // the metric is the first of the benchmark
 }
 
+// Of returns the benchmark.
+func (r *Row) Of() testrun.Benchmark { return testrun.Benchmark{Group: r.Group, Name: r.Benchmark} }
+
 // Reason says why a row is significant, or cannot be.
 type Reason string
 
@@ -141,9 +144,7 @@ func Compare(list []Runs) *Table {
 				t.Rows = append(t.Rows, r)
 			}
 		}
-		slices.SortStableFunc(t.Rows[from:], func(a, b Row) int {
-			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark))
-		})
+		slices.SortStableFunc(t.Rows[from:], func(a, b Row) int { return a.Of().Compare(b.Of()) })
 		if rows := t.Rows[from:]; len(rows) > 1 {
 			if m, ok := meanOf(k, rows); ok {
 				t.Means = append(t.Means, m)

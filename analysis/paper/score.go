@@ -120,9 +120,7 @@ func Scores(ctx context.Context, st store.Reader, q store.Query, req ScoreReques
 		res.Series = append(res.Series, *s)
 	}
 	slices.SortStableFunc(res.Rows, func(a, b ScoreRow) int {
-		x, y := a.Of.Benchmark, b.Of.Benchmark
-		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Name, y.Name),
-			cmp.Compare(a.Function, b.Function))
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), a.Of.Benchmark.Compare(b.Of.Benchmark), cmp.Compare(a.Function, b.Function))
 	})
 	return res, nil
 }
@@ -148,7 +146,7 @@ func scoreRows(ctx context.Context, st store.Reader, s *history.Series, m Measur
 	last := len(profiles) - 1
 	rows := make([]ScoreRow, 0, len(values))
 	for name, x := range values {
-		r := ScoreRow{Of: history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}, Benchmark: s.Benchmark.String(), Run: profiles[last].Run.Key,
+		r := ScoreRow{Of: s.Key(), Benchmark: s.Benchmark.String(), Run: profiles[last].Run.Key,
 			Function: name, Actual: x[last]}
 		r.Score, r.Expected = Score(x[last], x[:last])
 		r.Diff = r.Actual - r.Expected

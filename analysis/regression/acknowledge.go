@@ -45,7 +45,7 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 // concerns reports whether it is about the finding, whatever its size and the time.
 func (a *Acknowledgement) concerns(f *Finding) bool {
 	switch {
-	case !a.Covers(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}):
+	case !a.Covers(f.Of()):
 		return false
 	case a.ID != "":
 		return a.ID == f.ID || slices.Contains(a.Also, f.ID)

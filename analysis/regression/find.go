@@ -56,6 +56,9 @@ type Benchmark struct {
 	held history.Known // what other benchmarks show and was used
 }
 
+// Key returns the key of the series of the benchmark.
+func (b *Benchmark) Key() history.Key { return history.Key{Benchmark: b.Benchmark, Type: b.Type.Name} }
+
 // Find compares, for every benchmark of a selection, its newest selected runs with the
 // runs before them. The selection must not be empty; each value type is analysed on its
 // own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and
@@ -109,7 +112,7 @@ func (r *Result) WarnOfEstimates(ctx context.Context, st store.Reader) error {
 	}
 	estimated := history.Estimated(all)
 	for i := range r.Benchmarks {
-		if b := &r.Benchmarks[i]; estimated[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] {
+		if b := &r.Benchmarks[i]; estimated[b.Key()] {
 			b.Warnings = append(b.Warnings, fmt.Sprintf("%s is estimated from sampled sizes: changes look surer than they are; compare --type %s", b.Type.Name, strings.TrimSuffix(b.Type.Name, "-samples")))
 		}
 	}
@@ -361,8 +364,7 @@ func sortFindings(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)),
 			-cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
-			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), cmp.Compare(a.Group, b.Group),
-			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), a.Of().Compare(b.Of()), cmp.Compare(a.Function, b.Function))
 	})
 }
 

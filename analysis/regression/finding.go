@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Kind is the kind of a finding.
@@ -107,6 +108,12 @@ type Finding struct {
 	// Sides are the runs whose difference the finding is; nil within an analysis.
 	Sides *Sides `json:"sides,omitempty"`
 }
+
+// Of returns the benchmark.
+func (f *Finding) Of() testrun.Benchmark { return testrun.Benchmark{Group: f.Group, Name: f.Benchmark} }
+
+// Key returns the key of the series that the finding is of.
+func (f *Finding) Key() history.Key { return history.Key{Benchmark: f.Of(), Type: f.Type} }
 
 // mayBeNone reports whether a finding is a cost of nothing, or a gain whose interval holds no change: what
 // its places gained did not show in the function, or the machine was too busy to tell.

@@ -68,7 +68,7 @@ func (s *search) siblings(ctx context.Context, q store.Query, res *Result) ([]pr
 	versions, selected := map[string]bool{}, map[history.Key]bool{}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		selected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
+		selected[b.Key()] = true
 		if len(b.Findings) > 0 {
 			versions[versionOf(b.Profiles)] = true
 		}
@@ -82,7 +82,7 @@ func (s *search) siblings(ctx context.Context, q store.Query, res *Result) ([]pr
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(o history.Series) bool {
-		return selected[history.Key{Benchmark: o.Benchmark, Type: o.Type.Name}] || !versions[versionOf(o.Profiles)]
+		return selected[o.Key()] || !versions[versionOf(o.Profiles)]
 	})
 	others, release, err := newSearch(s.st, s.req, list, tested).all(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
@@ -18,7 +19,6 @@ import (
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/trees"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 	"github.com/dendroprof/dendro/web"
 )
 
@@ -139,16 +139,11 @@ func leftOut(ctx context.Context, st store.Store, q store.Query) ([]LeftOut, err
 	if err != nil {
 		return nil, err
 	}
-	shown, of := map[testrun.Benchmark]bool{}, map[testrun.Benchmark][]store.Profile{}
-	for i := range list {
-		b := list[i].Benchmark
-		of[b] = append(of[b], list[i])
-		shown[b] = shown[b] || slices.Contains(q.Types, list[i].Type.Name)
-	}
 	byType := map[string]int{}
-	for b, list := range of {
-		if !shown[b] {
-			byType[query.TypesOf(list)[0]]++
+	for _, own := range history.ByBenchmark(list) {
+		types := query.TypesOf(own)
+		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(q.Types, name) }) {
+			byType[types[0]]++
 		}
 	}
 	var out []LeftOut

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // ranking returns the method whose order of candidates is kept; empty: the default one.
@@ -39,9 +40,9 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		b := &res.Benchmarks[i]
 		b.Ranked, b.Profiles, b.Tested = nil, nil, 0
 	}
-	of := func(group, name, typ string) *regression.Benchmark {
+	of := func(k history.Key) *regression.Benchmark {
 		for i := range res.Benchmarks {
-			if b := &res.Benchmarks[i]; b.Benchmark.Group == group && b.Benchmark.Name == name && b.Type.Name == typ {
+			if b := &res.Benchmarks[i]; b.Key() == k {
 				return b
 			}
 		}
@@ -52,7 +53,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 	}
 	shown := func(list []history.Series, tested int) {
 		for k := range list {
-			b := of(list[k].Benchmark.Group, list[k].Benchmark.Name, list[k].Type.Name)
+			b := of(list[k].Key())
 			b.Profiles, b.Tested = list[k].Profiles, tested
 		}
 	}
@@ -64,7 +65,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		}
 		shown(t.Series, 1)
 		for _, row := range t.Rows {
-			add(of(row.Of.Benchmark.Group, row.Of.Benchmark.Name, row.Of.Type), row.Function, row.Diff, row.Score)
+			add(of(row.Of), row.Function, row.Diff, row.Score)
 		}
 	case evidence.Correlation:
 		list, err := store.Select(ctx, st, q)
@@ -84,7 +85,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 			}
 			for _, row := range c.Rows {
 				if row.Score > 0 {
-					add(of(series[k].Benchmark.Group, series[k].Benchmark.Name, series[k].Type.Name), row.Function, 0, row.Score)
+					add(of(series[k].Key()), row.Function, 0, row.Score)
 				}
 			}
 		}
@@ -96,7 +97,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		shown(h.Series, max(req.K, 1))
 		notes = h.Warnings
 		for _, row := range h.Rows {
-			b := of(row.Group, row.Benchmark, row.Type)
+			b := of(history.Key{Benchmark: testrun.Benchmark{Group: row.Group, Name: row.Benchmark}, Type: row.Type})
 			notes = append(notes, fmt.Sprintf("%s: T² %.3g of %s in %s, p %.2g", b.Benchmark, row.T2, query.Counted(len(row.Functions), "function"),
 				cmp.Or(row.Subtree, "the program"), row.P))
 			slices.SortStableFunc(row.Functions, func(x, y paper.HotellingFunction) int {

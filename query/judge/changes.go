@@ -369,7 +369,7 @@ func (c *changes) worse() map[testrun.Benchmark]*metrics.Row {
 	table := c.metrics()
 	for i := range table.Rows {
 		r := &table.Rows[i]
-		if b := (testrun.Benchmark{Group: r.Group, Name: r.Benchmark}); r.Significant && r.Worse() >= report.LeastWorse &&
+		if b := r.Of(); r.Significant && r.Worse() >= report.LeastWorse &&
 			r.Metric == primary[b] && !c.explained[b] {
 			of[b] = r
 		}
@@ -431,12 +431,12 @@ func (c *changes) result(findings []regression.Finding) *regression.Result {
 	own := map[history.Key][]regression.Finding{}
 	for i := range findings {
 		f := &findings[i]
-		k := history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}
+		k := f.Key()
 		own[k] = append(own[k], *f)
 	}
 	for i := range c.lines {
 		s, v := &c.lines[i], c.verdicts[i]
-		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}],
+		b := regression.Benchmark{Benchmark: s.Benchmark, Type: s.Type, Findings: own[s.Key()],
 			Reason: v.Reason, Profiles: s.Profiles, Tested: 1}
 		if s.Service {
 			b.Profiles, b.Tested = nil, 0 // releases are no runs of the store

@@ -141,7 +141,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 	}
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark,
-			func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
+			func(b *benchmarkRuns, x testrun.Benchmark) int { return b.Benchmark.Compare(x) })
 		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, amounts); ok {
 				if note := omittedRuns(&s, b); note != "" {
@@ -151,7 +151,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 					series.Outcome = &o
 				}
 				for _, f := range changed {
-					if f.Group == b.Group && f.Benchmark == b.Name && (r.Function == "" || f.Type == s.Type.Name && onPath(&f, r.Function)) {
+					if f.Of() == b.Benchmark && (r.Function == "" || f.Type == s.Type.Name && onPath(&f, r.Function)) {
 						series.Changes = append(series.Changes, f)
 					}
 				}
@@ -418,10 +418,6 @@ func onPath(f *regression.Finding, function string) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.Parts, func(p regression.Part) bool { return slices.Contains(p.Path, function) })
-}
-
-func compareBenchmarks(a, b testrun.Benchmark) int {
-	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
 }
 
 // metricNames lists the metrics of profiles.

@@ -171,7 +171,7 @@ func benchmarksOf(list []store.Profile) []testrun.Benchmark {
 	for i := range list {
 		is[list[i].Benchmark] = true
 	}
-	return slices.SortedFunc(maps.Keys(is), compareBenchmarks)
+	return slices.SortedFunc(maps.Keys(is), testrun.Benchmark.Compare)
 }
 
 // byBenchmark groups those of the profiles, which are in the order of their runs, that are of some benchmarks, by

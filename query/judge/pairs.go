@@ -23,7 +23,7 @@ func (l *ledger) pairs() map[history.Key][]int {
 	of := map[history.Key][]int{}
 	for i := range l.lines {
 		if s := &l.lines[i]; l.verdicts[i].Key.Pair != "" {
-			k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
+			k := s.Key()
 			of[k] = append(of[k], i)
 		}
 	}
@@ -61,7 +61,7 @@ func (c *changes) addPairs(l *ledger, accept func(*change.Verdict) *change.Verdi
 		}
 	}
 	for at := range c.lines {
-		k := history.Key{Benchmark: c.lines[at].Benchmark, Type: c.lines[at].Type.Name}
+		k := c.lines[at].Key()
 		add(at, of[k])
 		delete(of, k)
 	}
@@ -73,7 +73,7 @@ func (c *changes) addPairs(l *ledger, accept func(*change.Verdict) *change.Verdi
 	for _, i := range alone {
 		s := l.lines[i]
 		c.lines, c.verdicts, c.findings = append(c.lines, s), append(c.verdicts, accept(l.verdicts[i])), append(c.findings, nil)
-		add(len(c.lines)-1, of[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}])
+		add(len(c.lines)-1, of[s.Key()])
 	}
 }
 
@@ -110,7 +110,5 @@ func (c *changes) insertPairs(res *regression.Result, policy *gate.Policy) {
 		}
 		res.Benchmarks = append(res.Benchmarks, b)
 	}
-	slices.SortStableFunc(res.Benchmarks, func(a, b regression.Benchmark) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
-	})
+	slices.SortStableFunc(res.Benchmarks, func(a, b regression.Benchmark) int { return a.Benchmark.Compare(b.Benchmark) })
 }

@@ -329,13 +329,13 @@ func (r *RegressionsRequest) fill(ctx context.Context, st store.Store, out *Regr
 	}
 	var ranking []ranked
 	for _, f := range out.Findings {
-		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
+		ranking = append(ranking, ranked{f.Key(), expansion.Candidate{Function: f.Function, Score: f.Score}})
 	}
 	histories := map[history.Key]compared{}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		by, verdict := runs(i)
-		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = by
+		histories[b.Key()] = by
 		out.Benchmarks = append(out.Benchmarks, Judged{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name,
 			Verdict: verdict, Reason: b.Reason, Outcome: of[b.Benchmark], Compared: report.NewCompared(b), Candidates: words.Filled(b.Ranked)})
 	}
@@ -417,7 +417,7 @@ func Scores(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *Scor
 	histories := map[history.Key]compared{}
 	for i := range res.Series {
 		s := res.Series[i].Newest(res.Window + 1)
-		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
+		histories[s.Key()] = compared{*s, 1}
 	}
 	if x.Expand != "" && m != paper.Total {
 		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")

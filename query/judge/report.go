@@ -514,8 +514,7 @@ func addCalls(ctx context.Context, st store.Store, findings []*regression.Findin
 		}
 		for k := len(profiles) - 1; k >= 0; k-- { // the newest first
 			p := &profiles[k]
-			if p.HasSource && p.Benchmark.Group == f.Group && p.Benchmark.Name == f.Benchmark && p.Type.Name == f.Type &&
-				slices.Contains(f.Sides.Head, p.Run.Key) {
+			if p.HasSource && history.KeyOf(p) == f.Key() && slices.Contains(f.Sides.Head, p.Run.Key) {
 				h := *f.Headline
 				if h.Call, err = listing.OfCall(ctx, st, p, h.Function, h.Calls); err != nil && ctx.Err() != nil {
 					return ctx.Err()

@@ -164,7 +164,7 @@ func explainUnjudged(res *regression.Result, list []store.Profile) {
 	own := map[history.Key]string{}          // branch of the newest run
 	for i := range res.Benchmarks {
 		if b := &res.Benchmarks[i]; b.Reason != "" {
-			runs[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = map[string]int{}
+			runs[b.Key()] = map[string]int{}
 		}
 	}
 	for i := range list {
@@ -179,7 +179,7 @@ func explainUnjudged(res *regression.Result, list []store.Profile) {
 		if b.Reason == "" {
 			continue
 		}
-		at := history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}
+		at := b.Key()
 		of := runs[at]
 		branch, most := own[at], of[own[at]]
 		for _, name := range slices.Sorted(maps.Keys(of)) {

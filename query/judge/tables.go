@@ -161,8 +161,7 @@ func (r *RegressionsResult) Table(exact bool) *table.Table {
 	}
 	if exact {
 		for i := range r.Findings {
-			f := &r.Findings[i]
-			add(f, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+			add(&r.Findings[i], r.Findings[i].Of().String())
 		}
 		return t
 	}
