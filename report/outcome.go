@@ -82,11 +82,7 @@ func (j *judged) outcome() Outcome {
 		if slices.Contains(unjudged, o.Status) {
 			o = Outcome{Status: Unchanged, Tested: b.Tested, BaseRuns: len(b.Profiles) - b.Tested}
 		}
-		for _, a := range b.Analyses {
-			if len(a.Detectable.Changes) > 1 && (o.Detectable == 0 || a.Detectable.Changes[1].Change < o.Detectable) {
-				o.Detectable = a.Detectable.Changes[1].Change // of a function of 5%
-			}
-		}
+		o.detects(b.Detectable())
 		if n := len(b.Profiles); n > 0 {
 			o.Branch = b.Profiles[n-1].Run.Branch
 			if b.Tested > 0 && b.Tested < n {
@@ -111,6 +107,13 @@ func (j *judged) outcome() Outcome {
 	}
 	o.Says = o.says()
 	return o
+}
+
+// detects takes the change that one more comparison would have seen, if it is smaller; 0: unknown.
+func (o *Outcome) detects(change float64) {
+	if o.Detectable == 0 || change > 0 && change < o.Detectable {
+		o.Detectable = change
+	}
 }
 
 // unjudged lists the statuses of benchmarks that a comparison could not judge.
@@ -253,9 +256,7 @@ func (s *Standing) Outcome() Outcome {
 		if i == 0 || slices.Index(order, l.Status) < slices.Index(order, o.Status) {
 			o.Status, o.Reason, o.Branch, o.Base, o.Says = l.Status, l.Reason, l.Branch, l.Branch, l.Says()
 		}
-		if l.Detectable > 0 && (o.Detectable == 0 || l.Detectable < o.Detectable) {
-			o.Detectable = l.Detectable
-		}
+		o.detects(l.Detectable)
 	}
 	if o.Status == Unchanged && len(accepted) > 0 {
 		o.Status, o.Says = Accepted, standsFor(accepted)

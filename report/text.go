@@ -255,17 +255,6 @@ func (r *Report) metricOf(b *Benchmark) string {
 	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, m.Unit), words.Metric(now, m.Unit), words.SignedPercent(now/was-1))
 }
 
-// compared returns the comparison of the newest tested runs together.
-func (b *Benchmark) compared() *regression.Analysis {
-	var most *regression.Analysis
-	for _, a := range b.Analyses {
-		if most == nil || len(a.Tested) > len(most.Tested) {
-			most = a
-		}
-	}
-	return most
-}
-
 // Explained tells how much of the change of the metric the findings of a comparison are,
 // "+1.91 ms/op of +2.87 ms/op"; empty without a metric or without findings.
 func Explained(a *regression.Analysis) string {
@@ -279,18 +268,13 @@ func Explained(a *regression.Analysis) string {
 // detectable returns the runs of both sides, and the smallest change that would have been
 // detected.
 func (b *Benchmark) detectable() string {
-	if len(b.Analyses) == 0 {
+	a := regression.Most(b.Analyses)
+	if a == nil || a.Detectable.Stated() == 0 {
 		return ""
 	}
-	a := b.compared()
-	for _, d := range a.Detectable.Changes {
-		if d.Share == 0.05 {
-			head, base := b.branches()
-			return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
-				len(a.History), base, ofSmall(d.Change))
-		}
-	}
-	return ""
+	head, base := b.branches()
+	return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
+		len(a.History), base, ofSmall(a.Detectable.Stated()))
 }
 
 // branches returns " of BRANCH" for both sides, for the head only if it is another one.

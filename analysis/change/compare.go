@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -66,8 +67,8 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 	if err != nil {
 		return nil, err
 	}
-	if len(tested) <= 2 && len(a.Detectable.Changes) > 1 {
-		w.v.Detectable = a.Detectable.Changes[1].Change
+	if len(tested) <= 2 {
+		w.v.Detectable = cmp.Or(a.Detectable.Stated(), w.v.Detectable)
 	}
 	for _, f := range a.Findings {
 		weather := isWeather(&f, a)

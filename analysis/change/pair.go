@@ -53,10 +53,7 @@ func (w *walker) judgePair() error {
 	if err != nil {
 		return err
 	}
-	if len(a.Detectable.Changes) > 1 {
-		v.Detectable = a.Detectable.Changes[1].Change
-	}
-	v.Untold = a.Untold
+	v.Detectable, v.Untold = a.Detectable.Stated(), a.Untold
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		if f.Status != regression.Transient && (f.Kind.Costs() || f.Kind == regression.Improvement) {

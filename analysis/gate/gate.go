@@ -249,10 +249,10 @@ func plural(n int, one, many string) string {
 // count adds the runs of a benchmark with a verdict.
 func (v *Verdict) count(b *regression.Benchmark) {
 	v.Judged++
-	if len(b.Analyses) == 0 {
+	most := regression.Most(b.Analyses)
+	if most == nil {
 		return
 	}
-	most := slices.MaxFunc(b.Analyses, func(x, y *regression.Analysis) int { return cmp.Compare(len(x.Tested), len(y.Tested)) })
 	for _, side := range []struct {
 		of *[2]int
 		n  int

@@ -151,6 +151,16 @@ type DetectableChange struct {
 // powerShare is the share of the function whose detectable change reports state.
 const powerShare = 0.05
 
+// Stated returns the change that reports state, in a function of 5%; 0: unknown.
+func (d *Detectable) Stated() float64 {
+	for _, c := range d.Changes {
+		if c.Share == powerShare {
+			return c.Change
+		}
+	}
+	return 0
+}
+
 // powerScore is the amount by which the mean of a statistic must exceed its threshold
 // for it to pass in 80% of cases; powerOfReleases in 90%: tests that follow lose a tenth.
 const powerScore, powerOfReleases = 0.84, 1.28

@@ -59,6 +59,26 @@ type Benchmark struct {
 // Key returns the key of the series of the benchmark.
 func (b *Benchmark) Key() history.Key { return history.Key{Benchmark: b.Benchmark, Type: b.Type.Name} }
 
+// Most returns the analysis of most tested runs; nil: there is none.
+func Most(list []*Analysis) (most *Analysis) {
+	for _, a := range list {
+		if most == nil || len(a.Tested) > len(most.Tested) {
+			most = a
+		}
+	}
+	return most
+}
+
+// Detectable returns the smallest change that some analysis would have found, as Detectable.Stated; 0: unknown.
+func (b *Benchmark) Detectable() (least float64) {
+	for _, a := range b.Analyses {
+		if d := a.Detectable.Stated(); least == 0 || d > 0 && d < least {
+			least = d
+		}
+	}
+	return least
+}
+
 // Find compares, for every benchmark of a selection, its newest selected runs with the
 // runs before them. The selection must not be empty; each value type is analysed on its
 // own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and

@@ -133,14 +133,9 @@ type judgedType struct {
 
 // judgedTypeOf returns what the comparison of one type found.
 func judgedTypeOf(b *regression.Benchmark) judgedType {
-	t := judgedType{Name: b.Benchmark.Name, Type: b.Type, Reason: b.Reason, Findings: b.Findings}
-	for _, a := range b.Analyses {
-		if n := len(a.Tested); n > t.Runs { // of all runs of the head
-			t.Runs, t.Program = n, change.ProgramOf(a)
-		}
-		if len(a.Detectable.Changes) > 1 && (t.Detectable == 0 || a.Detectable.Changes[1].Change < t.Detectable) {
-			t.Detectable = a.Detectable.Changes[1].Change
-		}
+	t := judgedType{Name: b.Benchmark.Name, Type: b.Type, Reason: b.Reason, Findings: b.Findings, Detectable: b.Detectable()}
+	if a := regression.Most(b.Analyses); a != nil { // of all runs of the head
+		t.Runs, t.Program = len(a.Tested), change.ProgramOf(a)
 	}
 	return t
 }

@@ -142,10 +142,10 @@ func compared(o *table.Output, list []*judge.Judged) error {
 		for _, text := range b.Remarks() {
 			fmt.Fprintf(o.W, "%s: %s\n", name, text)
 		}
-		if len(b.Analyses) == 0 {
+		a := regression.Most(b.Analyses)
+		if a == nil {
 			continue
 		}
-		a := slices.MaxFunc(b.Analyses, func(a, b *regression.Analysis) int { return len(a.Tested) - len(b.Tested) })
 		row := []any{name, len(a.Tested), len(a.History), report.Explained(a)}
 		for _, c := range a.Detectable.Changes {
 			if t.Len() == 0 {
