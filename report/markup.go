@@ -79,28 +79,12 @@ func inElement(s string) string { return strings.ReplaceAll(html.EscapeString(s)
 // noMention is an @ that mentions nobody: behind it is a space without width, also once entities are decoded.
 const noMention = "@&#8203;"
 
+// markups escapes all that is markup.
+var markups = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "{", `\{`, "}", `\}`, "[", `\[`, "]", `\]`, "#", `\#`,
+	"~", `\~`, "!", `\!`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "@", noMention)
+
 // escapeText escapes all markup in a text.
-func escapeText(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case strings.ContainsRune("\\`*_{}[]#~!", r):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '@':
-			b.WriteString(noMention)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func escapeText(s string) string { return markups.Replace(s) }
 
 // escapeOwners formats owners so that they are mentioned, as in CODEOWNERS.
 func escapeOwners(owners []string) string {
