@@ -24,7 +24,7 @@ func (r *Report) Brief(changes int) *table.Page {
 			if c.Fails {
 				what.Tint = table.Red
 			}
-			rows.Add(Amount(&c.Finding), what, In(c.Change), c.since(), c.label())
+			rows.Add(Amount(&c.Finding), what, In(c.Change), c.since(), Title(&c.Finding))
 		}
 		t.Table(rows)
 	}

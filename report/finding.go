@@ -11,7 +11,6 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/table"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // Finding returns one change as the text report has it, without its place in the code. Only with
@@ -19,7 +18,7 @@ import (
 func Finding(of gate.Change, full bool) *table.Page {
 	t := &text{full: full}
 	c := &Change{Change: of}
-	t.TintedLine(tintOf(&c.Finding), "%s  %s  %s  %s", c.what(), In(c.Change), short(&c.Finding), c.label())
+	t.TintedLine(tintOf(&c.Finding), "%s  %s  %s  %s", c.what(), In(c.Change), short(&c.Finding), Title(&c.Finding))
 	t.details(c)
 	t.also(c)
 	return &t.Page
@@ -37,7 +36,7 @@ func tintOf(f *regression.Finding) table.Tint {
 }
 
 func (t *text) change(c *Change) {
-	t.Line("\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), c.label())
+	t.Line("\n%s%s  %s  %s", c.fail(), c.what(), short(&c.Finding), Title(&c.Finding))
 	t.field("in", "%s", In(c.Change))
 	t.details(c)
 	t.also(c)
@@ -50,8 +49,7 @@ const mostAlso = 8
 func (t *text) also(c *Change) {
 	for i := range words.First(c.Also, mostAlso) {
 		f := &c.Also[i]
-		one := Change{Change: gate.Change{Finding: *f}}
-		text := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+		text := words.Clean(f.Of().String())
 		if f.Type != c.Type {
 			text += " " + words.Clean(f.Type)
 		}
@@ -59,8 +57,8 @@ func (t *text) also(c *Change) {
 		if f.Delta.Time != nil && f.Delta.Share != 0 {
 			text += ", " + words.SignedPercent(f.Delta.Share)
 		}
-		if f.Function != c.Function && one.label() != "" {
-			text += "  " + one.label()
+		if title := Title(f); f.Function != c.Function && title != "" {
+			text += "  " + title
 		}
 		t.field("also in", "%s", text)
 	}

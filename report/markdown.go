@@ -105,16 +105,11 @@ func (c *Change) cells() []any {
 	if c.Fails {
 		what = "**" + what + "**"
 	}
-	name := escapeText(c.label())
+	name := escapeText(Title(&c.Finding))
 	if c.Function != "" {
-		name = code(shorten(c.label()))
+		name = code(shorten(Title(&c.Finding)))
 	}
-	where, more := c.where()
-	in := code(where)
-	if more > 0 {
-		in += fmt.Sprintf(" and %d more", more)
-	}
-	return []any{what, Amount(&c.Finding), name, in, escapeText(c.since())}
+	return []any{what, Amount(&c.Finding), name, in(&c.Change, code), escapeText(c.since())}
 }
 
 // markdown writes the details of a cost, folded.
@@ -123,15 +118,15 @@ func (c *Change) markdown() string {
 		return ""
 	}
 	var b strings.Builder
-	title := c.label()
+	title := Title(&c.Finding)
 	if c.Function != "" {
-		title = "<code>" + html.EscapeString(shorten(c.label())) + "</code>"
+		title = "<code>" + html.EscapeString(shorten(Title(&c.Finding))) + "</code>"
 	} else {
 		title = inElement(title)
 	}
 	fmt.Fprintf(&b, "<details><summary>%s: %s, where and why</summary>\n\n", title, inElement(c.what()))
 	item := func(name, text string) { fmt.Fprintf(&b, "- %s: %s\n", name, text) }
-	if where := c.benchmarks(); len(where) > 1 {
+	if where := benchmarks(&c.Change); len(where) > 1 {
 		var list []string
 		for _, s := range words.First(where, 20) {
 			list = append(list, code(s))

@@ -366,9 +366,7 @@ func (o *Outcome) add(f *regression.Finding) {
 	}
 	switch {
 	case o.Finding == "" || status == Slower && o.Status == Faster:
-		c := Change{}
-		c.Finding = *f
-		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, c.label(),
+		o.Status, o.Finding, o.Type, o.Certainty, o.Title, o.Share, o.Time, o.Since, o.More = status, f.ID, f.Type, f.Status, Title(f),
 			f.Delta.Share, f.Delta.Time, new(f.Since), 0
 	case o.Status == status && f.ID != o.Finding:
 		o.More++

@@ -386,13 +386,8 @@ func (c *Change) what() string {
 	return string(c.Kind)
 }
 
-// label returns what names a change: Label, or its note.
-func (c *Change) label() string {
-	if name := Label(&c.Finding); name != "" {
-		return name
-	}
-	return words.Clean(c.Note)
-}
+// Title returns what names a change: Label, or its note.
+func Title(f *regression.Finding) string { return cmp.Or(Label(f), words.Clean(f.Note)) }
 
 // Label returns the headline of a finding: the user's function, what it calls, and where
 // it is, "pricing.matchRule → regexp.MustCompile (rule.go:41)", with the line of the call where it is known; "below" it if
@@ -443,10 +438,9 @@ func Label(f *regression.Finding) string {
 }
 
 // benchmarks lists the benchmarks of a change, the leading one first.
-func (c *Change) benchmarks() []string {
-	var list []string
+func benchmarks(c *gate.Change) (list []string) {
 	for _, f := range c.All() {
-		name := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+		name := words.Clean(f.Of().String())
 		if !slices.Contains(list, name) { // of several value types
 			list = append(list, name)
 		}
@@ -454,20 +448,18 @@ func (c *Change) benchmarks() []string {
 	return list
 }
 
-// where returns the leading benchmark of a change and the number of the others.
-func (c *Change) where() (benchmark string, more int) {
-	list := c.benchmarks()
-	return list[0], len(list) - 1
-}
-
-// In names the leading benchmark of a change, and says how many others have it.
-func In(c gate.Change) string {
-	text, more := (&Change{Change: c}).where()
-	if more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+// in names the leading benchmark of a change as code does, and says how many others have it.
+func in(c *gate.Change, code func(string) string) string {
+	list := benchmarks(c)
+	text := code(list[0])
+	if n := len(list) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text
 }
+
+// In names the leading benchmark of a change, and says how many others have it.
+func In(c gate.Change) string { return in(&c, func(name string) string { return name }) }
 
 // since returns the run and commit of a change.
 func (c *Change) since() string {

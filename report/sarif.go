@@ -173,7 +173,7 @@ func (c *Change) sarif(module string) sarifResult {
 	s := sarifResult{RuleID: string(c.Kind), RuleIndex: ruleIndex(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()},
 		BaselineState: "new",
 		Fingerprints:  map[string]string{"dendroFinding/v1": c.ID},
-		Properties:    map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
+		Properties:    map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": benchmarks(&c.Change)}}
 	switch {
 	case c.Status == regression.Transient:
 		s.BaselineState, s.Level = "absent", "note"
@@ -204,12 +204,12 @@ func artifact(file string) sarifArtifact {
 // Sentence describes a change in one line, for annotations and logs.
 func (c *Change) Sentence() string {
 	var b strings.Builder
-	where, more := c.where()
-	fmt.Fprintf(&b, "%s of %s in %s", c.what(), Amount(&c.Finding), where)
-	if more > 0 {
-		fmt.Fprintf(&b, " and %s", words.Counted(more, "more benchmark"))
+	where := benchmarks(&c.Change)
+	fmt.Fprintf(&b, "%s of %s in %s", c.what(), Amount(&c.Finding), where[0])
+	if n := len(where) - 1; n > 0 {
+		fmt.Fprintf(&b, " and %s", words.Counted(n, "more benchmark"))
 	}
-	fmt.Fprintf(&b, ": %s", c.label())
+	fmt.Fprintf(&b, ": %s", Title(&c.Finding))
 	if c.Caller != "" {
 		fmt.Fprintf(&b, ", called by %s", words.Clean(c.Caller))
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // Format is the form of what is posted.
@@ -145,8 +144,8 @@ func (t *Teller) tell(ctx context.Context, f *regression.Finding, now time.Time)
 
 // Text describes a finding in one line.
 func Text(f *regression.Finding) string {
-	what := cmp.Or(report.Label(f), words.Clean(f.Note), "the program")
-	of := words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String())
+	what := cmp.Or(report.Title(f), "the program")
+	of := words.Clean(f.Of().String())
 	return fmt.Sprintf("%s (%s): %s became slower: %s, since %s (%s)", of, words.Clean(f.Type), what, report.Amount(f), words.Clean(since(f)),
 		f.Status)
 }
