@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -202,8 +201,8 @@ func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := document.Write(&b, result, document.Form{}); err != nil {
+	body, err := document.Bytes(result, document.Form{})
+	if err != nil {
 		return nil, err
 	}
 	address := trees.PageAddress(&r.Selection, "")
@@ -211,5 +210,5 @@ func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest)
 	address.Set("by", r.By)
 	start := "/bottlenecks?" + address.Encode()
 	return &web.Report{Title: "Dendro: bottlenecks", Start: start, Nav: []web.Link{{Title: "Bottlenecks", Address: start}},
-		Answers: []web.Answer{{Path: "bottlenecks", Body: bytes.TrimSpace(b.Bytes())}}}, nil
+		Answers: []web.Answer{{Path: "bottlenecks", Body: body}}}, nil
 }

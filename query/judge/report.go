@@ -86,12 +86,12 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			if err != nil {
 				return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 			}
-			var body bytes.Buffer
-			if err := document.Write(&body, diff, document.Form{Columns: true, Compact: true}); err != nil {
+			body, err := document.Bytes(diff, document.Form{Columns: true, Compact: true})
+			if err != nil {
 				return err
 			}
 			doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String() + title, Path: "diff",
-				Query: at, Body: bytes.TrimSpace(body.Bytes())})
+				Query: at, Body: body})
 		}
 	}
 	return nil
