@@ -10,14 +10,11 @@ import (
 
 // JudgeAll judges lines on all cores, each continuing its verdict of prev, which is nil if
 // there is none. It reads the runs of all lines in as few statements as the store can.
-func JudgeAll(ctx context.Context, st store.Reader, lines []*history.Series, prev []*Verdict, o Options) ([]*Verdict, error) {
+func JudgeAll(ctx context.Context, st store.Reader, lines []*history.Series, prev []*Verdict,
+	o regression.Options) ([]*Verdict, error) {
 	var ids []store.ProfileID
 	for i, s := range lines {
-		of := prev[i]
-		if !continues(of, s, o) || !Current(of, s, o) && keyOf(s).Pair != "" {
-			of = nil
-		}
-		runs, err := of.needed(s)
+		runs, err := resumed(prev[i], s, o).needed(s)
 		if err != nil {
 			return nil, err
 		}

@@ -13,12 +13,12 @@ import (
 func (w *walker) amounts(base, tested []int, old bool) (found []stated) {
 	if len(tested) == 1 && !old {
 		runs := slices.Concat(base, tested)
-		if f := w.now.Growing(w.cols(runs), w.o.Options); f != nil {
+		if f := w.now.Growing(w.cols(runs), w.o); f != nil {
 			at := slices.IndexFunc(runs, func(run int) bool { return w.series.Profiles[run].Run.Key == f.Since.Run })
 			found = append(found, stated{Finding: *f, first: runs[max(1, at)], runs: 1, program: shareOf(f), sure: true, drifts: true})
 		}
 	}
-	if f := w.now.Grown(w.cols(base), w.cols(tested), w.o.Options); f != nil {
+	if f := w.now.Grown(w.cols(base), w.cols(tested), w.o); f != nil {
 		found = append(found, stated{Finding: *f, first: tested[0], runs: len(tested), program: shareOf(f), sure: w.sure(f, tested, false),
 			old: old})
 	}

@@ -6,7 +6,7 @@
 //	                            └─ kept as JSON; Judge continues it with the runs that came since
 //
 // A Verdict is a function of the runs of its line alone (their profiles, order and metrics), and
-// of Options: the same for every order of imports. Judge(prev) with the verdict of the first runs
+// of regression.Options: the same for every order of imports. Judge(prev) with the verdict of the first runs
 // equals Judge(nil) of all runs; it costs a few comparisons for each run that prev does not have.
 // Verdicts say which Method made them. A store keeps them as JSON, and judges a line again when
 // Current is false of what it has.

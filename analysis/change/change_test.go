@@ -104,7 +104,7 @@ func stored(t testing.TB, list []*store.File) store.Store {
 
 func judgeAll(t testing.TB, st store.Reader, prev *Verdict) *Verdict {
 	t.Helper()
-	v, err := Judge(context.Background(), st, line(t, st), prev, Options{})
+	v, err := Judge(context.Background(), st, line(t, st), prev, regression.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestContinues(t *testing.T) {
 		shuffled := slices.Clone(list)
 		rand.New(rand.NewPCG(uint64(nights), 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		st, s := put(shuffled)
-		want, err := Judge(ctx, st, s, nil, Options{})
+		want, err := Judge(ctx, st, s, nil, regression.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestContinues(t *testing.T) {
 		for n := 0; n < nights; {
 			n = min(nights, n+rapid.IntRange(1, 6).Draw(t, "new nights"))
 			st, s := put(list[:n])
-			if v, err = Judge(ctx, st, s, v, Options{}); err != nil {
+			if v, err = Judge(ctx, st, s, v, regression.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			text, err := json.Marshal(v)
@@ -361,7 +361,7 @@ func TestContinues(t *testing.T) {
 		if string(got) != string(all) {
 			t.Fatalf("continued\n%s\nfrom nothing\n%s", got, all)
 		}
-		if !Current(v, s, Options{}) || Current(v, s, Options{Options: regression.Options{Alpha: 0.1}}) {
+		if !Current(v, s, regression.Options{}) || Current(v, s, regression.Options{Alpha: 0.1}) {
 			t.Fatal("not current, or of other options too")
 		}
 	})

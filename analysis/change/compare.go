@@ -63,7 +63,7 @@ func (w *walker) places(base, tested []int, old bool) (found []stated, err error
 	if len(usable) < leastLevel || len(with) == 0 {
 		return nil, nil
 	}
-	a, err := w.now.Compare(w.cols(usable), w.cols(with), w.o.Options)
+	a, err := w.now.Compare(w.cols(usable), w.cols(with), w.o)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (w *walker) untold(t int) (most regression.Untold) {
 		if base = w.usable(base); len(base) < leastLevel {
 			break
 		}
-		of := w.now.Untold(w.cols(base), w.cols(tested), w.o.Options)
+		of := w.now.Untold(w.cols(base), w.cols(tested), w.o)
 		if math.Abs(of.Uncounted) > math.Abs(most.Uncounted) {
 			most.Uncounted = of.Uncounted
 		}
@@ -115,7 +115,7 @@ func (w *walker) before(t int) (n int) {
 		return 0
 	}
 	for k := 1; k < leastLevel; k++ {
-		a, err := w.now.Compare(w.cols(level[k:]), w.cols(level[:k]), w.o.Options)
+		a, err := w.now.Compare(w.cols(level[k:]), w.cols(level[:k]), w.o)
 		if err == nil && slices.ContainsFunc(a.Findings, func(f regression.Finding) bool {
 			return (f.Kind.Costs() || f.Kind == regression.Improvement) && f.Chance <= sureChance && !isWeather(&f, a)
 		}) {

@@ -14,11 +14,6 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Options are what a verdict depends on beside the runs.
-type Options struct {
-	regression.Options
-}
-
 // Lines groups profiles by line, the runs of each in order of date and key, those of a pair's head after
 // those of its base. A run that is flagged is in no line, nor is a value type that repeats another one (history.Distinct).
 func Lines(profiles []store.Profile) []history.Series {
@@ -62,18 +57,26 @@ func (k Key) compare(l Key) int {
 }
 
 // Current reports whether a verdict is of all runs of a line, by this method and these options.
-func Current(v *Verdict, s *history.Series, o Options) bool {
+func Current(v *Verdict, s *history.Series, o regression.Options) bool {
 	return v != nil && v.Runs == len(s.Profiles) && continues(v, s, o)
 }
 
 // continues reports whether a verdict is of the first runs of a line.
-func continues(v *Verdict, s *history.Series, o Options) bool {
+func continues(v *Verdict, s *history.Series, o regression.Options) bool {
 	return v != nil && v.Method == Method && v.Runs > 0 && v.Runs <= len(s.Profiles) && v.Digest == digest(s, v.Runs, o)
+}
+
+// resumed returns the verdict that judging a line begins with: prev, or nil if it is of other runs, or of a part of a pair.
+func resumed(prev *Verdict, s *history.Series, o regression.Options) *Verdict {
+	if !continues(prev, s, o) || prev.Runs < len(s.Profiles) && keyOf(s).Pair != "" {
+		return nil
+	}
+	return prev
 }
 
 // digest returns the digest of the first n runs of a line and of the options: all that their verdict
 // depends on.
-func digest(s *history.Series, n int, o Options) string {
+func digest(s *history.Series, n int, o regression.Options) string {
 	b := store.AppendText(make([]byte, 0, 256*(n+1)), "change")
 	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact, o.MinGrowth, o.MaxShare} {
 		b = store.AppendNumbers(b, int64(math.Float64bits(x)))
@@ -95,12 +98,9 @@ func digest(s *history.Series, n int, o Options) string {
 // Judge returns the verdict of a line, which has at least one run. It continues prev, which is
 // not changed, if that is a verdict of the first runs, and reads only the runs that it needs for
 // that.
-func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdict, o Options) (*Verdict, error) {
-	if Current(prev, s, o) {
+func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdict, o regression.Options) (*Verdict, error) {
+	if prev = resumed(prev, s, o); prev != nil && prev.Runs == len(s.Profiles) {
 		return prev, nil
-	}
-	if !continues(prev, s, o) || keyOf(s).Pair != "" {
-		prev = nil
 	}
 	read, err := prev.needed(s)
 	if err != nil {
@@ -127,7 +127,8 @@ func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdic
 }
 
 // JudgeSamples is Judge of samples in memory.
-func JudgeSamples(ctx context.Context, s *history.Series, samples *history.Samples, prev *Verdict, o Options) (*Verdict, error) {
+func JudgeSamples(ctx context.Context, s *history.Series, samples *history.Samples, prev *Verdict,
+	o regression.Options) (*Verdict, error) {
 	if !continues(prev, s, o) {
 		prev = nil
 	}
@@ -153,7 +154,8 @@ func (v *Verdict) needed(s *history.Series) ([]int, error) {
 	return list, nil
 }
 
-func judge(ctx context.Context, s *history.Series, prev *Verdict, o Options, matrix func(runs []int) *history.Matrix) (*Verdict, error) {
+func judge(ctx context.Context, s *history.Series, prev *Verdict, o regression.Options,
+	matrix func(runs []int) *history.Matrix) (*Verdict, error) {
 	v := prev.clone()
 	if v == nil {
 		v = &Verdict{Method: Method, Key: keyOf(s), Type: s.Type, Needed: leastLevel + 1, Changes: []Change{}}

@@ -49,7 +49,7 @@ func (w *walker) judgePair() error {
 		v.status()
 		return nil
 	}
-	a, err := w.now.Compare(base, head, w.o.Options)
+	a, err := w.now.Compare(base, head, w.o)
 	if err != nil {
 		return err
 	}

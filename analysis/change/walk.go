@@ -34,7 +34,7 @@ type Walk struct {
 // walker continues a verdict.
 type walker struct {
 	v      *Verdict
-	o      Options
+	o      regression.Options
 	series *history.Series
 	rows   func(runs []int) *regression.Rows // of some runs, ascending
 
@@ -153,7 +153,7 @@ func (w *walker) onset(f *stated) int {
 		return f.first
 	}
 	runs := level[low:]
-	scores := w.now.Trace(w.cols(base), w.cols(runs), &f.Finding, w.o.Options)
+	scores := w.now.Trace(w.cols(base), w.cols(runs), &f.Finding, w.o)
 	if scores == nil {
 		return f.first
 	}
@@ -224,7 +224,7 @@ func (w *walker) back(c *Change) int {
 	runs := slices.Concat(c.Head, recent)
 	slices.Sort(runs)
 	runs = slices.Compact(runs)
-	scores := w.now.Trace(w.cols(c.Base), w.cols(runs), &regression.Finding{Rows: c.Rows}, w.o.Options)
+	scores := w.now.Trace(w.cols(c.Base), w.cols(runs), &regression.Finding{Rows: c.Rows}, w.o)
 	if scores == nil {
 		return -1
 	}
@@ -263,7 +263,7 @@ func (w *walker) measure() error {
 			continue
 		}
 		if w.series.Type.Momentary() {
-			if f := w.now.Grown(w.cols(c.Base), w.cols(c.Head), w.o.Options); f != nil && !c.Drifts {
+			if f := w.now.Grown(w.cols(c.Base), w.cols(c.Head), w.o); f != nil && !c.Drifts {
 				c.Finding.Delta, c.Finding.Score, c.Finding.Chance, c.Program, c.Runs = f.Delta, f.Score, f.Chance, shareOf(f), len(c.Head)
 			}
 			continue
@@ -271,7 +271,7 @@ func (w *walker) measure() error {
 		at := [2]int{c.Head[0], c.Base[len(c.Base)-1]}
 		a := done[at]
 		if a == nil {
-			o := w.o.Options
+			o := w.o
 			o.SkipOwnHistory = true
 			before, after := w.usable(c.Base), w.usable(c.Head)
 			if len(before) < leastLevel || len(after) == 0 {

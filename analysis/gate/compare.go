@@ -117,7 +117,7 @@ func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile,
 	for i := range all {
 		lines[i] = all[i].Newest(cmp.Or(req.Window, history.Window))
 	}
-	o := change.Options{Options: req.Options}
+	o := req.Options
 	o.Alpha = 0 // the default: changes of the base fail nothing
 	verdicts, err := change.JudgeAll(ctx, st, lines, make([]*change.Verdict, len(lines)), o)
 	if err != nil {

@@ -135,7 +135,7 @@ func levelled(ctx context.Context, st store.Reader, q store.Query, req regressio
 	if req.Service || chosen && len(req.Acknowledged) == 0 {
 		return req, nil
 	}
-	l, err := openLedger(ctx, st, linesOf(q), nil, change.Options{Options: regression.Options{Own: req.Own}})
+	l, err := openLedger(ctx, st, linesOf(q), nil, regression.Options{Own: req.Own})
 	if err != nil {
 		return req, err
 	}

@@ -45,7 +45,7 @@ type group struct{ name, branch, machine string }
 // releases of services brought too. The selected profiles are nil if the caller does not know them.
 func openChanges(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, req *regression.Request,
 	releases bool) (*changes, error) {
-	l, err := openLedger(ctx, st, q, selected, change.Options{Options: req.Options})
+	l, err := openLedger(ctx, st, q, selected, req.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // was kept.
 type ledger struct {
 	st       store.Reader
-	options  change.Options
+	options  regression.Options
 	variant  string // of the keys: verdicts with other options stand beside
 	lines    []history.Series
 	cut      []bool // by line: newer runs of it are not selected
@@ -36,7 +36,7 @@ type ledger struct {
 // openLedger returns the verdicts of the benchmarks of a selection, as of its newest run of each
 // line: what a query says of runs chooses that, and no run before it is left out. A caller who knows the selected
 // profiles passes them: of 10,000 benchmarks, reading and copying these is what costs most.
-func openLedger(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, o change.Options) (*ledger, error) {
+func openLedger(ctx context.Context, st store.Reader, q store.Query, selected []store.Profile, o regression.Options) (*ledger, error) {
 	var err error
 	if selected == nil {
 		if selected, err = st.Profiles(ctx, q); err != nil {
@@ -82,7 +82,7 @@ func Follow(ctx context.Context, st store.Reader, touched []store.ProfileID, own
 		}
 		all = slices.DeleteFunc(slices.Clone(all), func(p store.Profile) bool { return !of[p.Benchmark] })
 	}
-	l := &ledger{st: st, options: change.Options{Options: regression.Options{Own: own}}, profiles: all}
+	l := &ledger{st: st, options: regression.Options{Own: own}, profiles: all}
 	l.cutLines(change.Lines(all), all, true)
 	if err := l.read(ctx); err != nil || len(touched) > 0 {
 		return err
@@ -148,7 +148,7 @@ func (l *ledger) cutLines(lines []history.Series, selected []store.Profile, all 
 }
 
 // tried reports whether options are not the default but for whose code is the user's own.
-func tried(o *change.Options) bool {
+func tried(o *regression.Options) bool {
 	rest := *o
 	rest.Own = nil
 	return rest.Alpha != 0 || rest.MinShare != 0 || rest.Impact != 0 || rest.MinGrowth != 0 || rest.MaxShare != 0 || rest.SkipOwnHistory

@@ -200,7 +200,7 @@ func ofServices(q *store.Query) func(service string) bool {
 
 // readReleases returns what the newest releases of each selected service changed. It judges those
 // that the store has no current verdict on.
-func readReleases(ctx context.Context, st store.Reader, q store.Query, o change.Options) (*serviceReleases, error) {
+func readReleases(ctx context.Context, st store.Reader, q store.Query, o regression.Options) (*serviceReleases, error) {
 	r := &serviceReleases{ledger: &ledger{st: st, options: o}, of: map[*releases.Plan]*judgedRelease{}}
 	windows, err := query.WindowsOf(st)
 	fits := ofServices(&q)
@@ -225,7 +225,7 @@ func readReleases(ctx context.Context, st store.Reader, q store.Query, o change.
 				continue
 			}
 			fresh = true
-			if r.of[p], err = judgeRelease(ctx, p, o.Options); err != nil {
+			if r.of[p], err = judgeRelease(ctx, p, o); err != nil {
 				return r, fmt.Errorf("release %q of service %q: %w", p.Head, p.Service, err)
 			}
 		}
@@ -321,7 +321,7 @@ func (r *serviceReleases) lines(q store.Query) (lines []history.Series, verdicts
 
 // addReleases adds what releases of services changed.
 func (c *changes) addReleases(ctx context.Context, st store.Reader, q store.Query, req *regression.Request) error {
-	r, err := readReleases(ctx, st, q, change.Options{Options: req.Options})
+	r, err := readReleases(ctx, st, q, req.Options)
 	if err != nil {
 		return err
 	}

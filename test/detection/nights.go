@@ -185,7 +185,7 @@ func (d *diary) add(ctx context.Context, n Night) error {
 	p.Run = testrun.Run{Key: fmt.Sprintf("night-%03d", t), Date: time.Date(2026, 1, 1+t, 3, 0, 0, 0, time.UTC)}
 	d.series.Profiles = append(d.series.Profiles[:t:t], p)
 	d.vectors = append(d.vectors[:t:t], n.Vector)
-	v, err := change.JudgeSamples(ctx, &d.series, history.NewSamples(&d.series, d.of.table, d.vectors), d.verdict, change.Options{})
+	v, err := change.JudgeSamples(ctx, &d.series, history.NewSamples(&d.series, d.of.table, d.vectors), d.verdict, regression.Options{})
 	d.verdict = v
 	return err
 }

@@ -59,7 +59,7 @@ func BenchmarkVerdicts(b *testing.B) {
 					v = prev[i]
 				}
 				var err error
-				list[i], err = change.Judge(ctx, st, &lines[i], v, change.Options{})
+				list[i], err = change.Judge(ctx, st, &lines[i], v, regression.Options{})
 				return err
 			})
 		}
