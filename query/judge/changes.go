@@ -31,6 +31,7 @@ type changes struct {
 	verdicts []*change.Verdict
 	findings [][]regression.Finding // the changes of each, open ones first, as its verdict has them
 	profiles []store.Profile        // of all lines
+	at       map[history.Key]int    // places of the lines
 	now      time.Time
 	runs     map[group][]change.Run // oldest first
 	table    *metrics.Table         // nil: not computed
@@ -49,7 +50,7 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, selected [
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{now: req.Now, runs: l.runs(), profiles: l.profiles}
+	c := &changes{at: map[history.Key]int{}, now: req.Now, runs: l.runs(), profiles: l.profiles}
 	of := linesOf(q)
 	accept := func(v *change.Verdict) *change.Verdict { return v.Accept(req.Acknowledged, req.Now) }
 	for _, i := range l.shown(len(q.Branches) > 0 || of.String() != q.String()) {
@@ -60,7 +61,20 @@ func openChanges(ctx context.Context, st store.Reader, q store.Query, selected [
 	if releases {
 		err = c.addReleases(ctx, st, q, req)
 	}
+	for i := range c.lines {
+		c.at[c.lines[i].Key()] = i
+	}
 	return c, err
+}
+
+// newest returns the newest n runs of the line that a change is of.
+func (c *changes) newest(f *regression.Finding, n int) []store.Profile {
+	at, ok := c.at[f.Key()]
+	if !ok {
+		return nil
+	}
+	list := c.lines[at].Profiles
+	return list[max(0, len(list)-n):]
 }
 
 // shown returns the lines that a list shows: of each benchmark and value type the line of the
@@ -74,28 +88,17 @@ func (l *ledger) shown(named bool) []int {
 		count[l.lines[i].Profiles[0].Run.Branch] += len(l.lines[i].Profiles)
 	}
 	main := query.BaseBranch(count)
+	before := func(s, o *history.Series) bool {
+		if own, other := s.Profiles[0].Run.Branch == main, o.Profiles[0].Run.Branch == main; !named && own != other {
+			return own
+		}
+		return compareRuns(newest(s), newest(o)) > 0
+	}
 	at := map[history.Key]int{}
 	for i := range l.lines {
 		s := &l.lines[i]
-		if l.verdicts[i].Key.Pair != "" {
-			continue
-		}
-		k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
-		old, is := at[k]
-		if !is {
-			at[k] = i
-			continue
-		}
-		o := &l.lines[old]
-		own, other := s.Profiles[0].Run.Branch == main, o.Profiles[0].Run.Branch == main
-		if !named && own != other {
-			if own {
-				at[k] = i
-			}
-			continue
-		}
-		if compareRuns(newest(s), newest(o)) > 0 {
-			at[k] = i
+		if old, is := at[s.Key()]; l.verdicts[i].Key.Pair == "" && (!is || before(s, &l.lines[old])) {
+			at[s.Key()] = i
 		}
 	}
 	return slices.Sorted(maps.Values(at))
@@ -109,7 +112,11 @@ func compareRuns(a, b *testrun.Run) int {
 
 // runs lists the runs that the benchmarks of each group may be in.
 func (l *ledger) runs() map[group][]change.Run {
-	seen := map[group]map[string]bool{}
+	type member struct {
+		group
+		run string
+	}
+	seen := map[member]bool{}
 	out := map[group][]change.Run{}
 	for i := range l.lines {
 		s := &l.lines[i]
@@ -117,12 +124,9 @@ func (l *ledger) runs() map[group][]change.Run {
 			continue
 		}
 		g := groupOf(s)
-		if seen[g] == nil {
-			seen[g] = map[string]bool{}
-		}
 		for k := range s.Profiles {
-			if r := &s.Profiles[k].Run; !seen[g][r.Key] {
-				seen[g][r.Key] = true
+			if r := &s.Profiles[k].Run; !seen[member{g, r.Key}] {
+				seen[member{g, r.Key}] = true
 				out[g] = append(out[g], change.Run{Run: r.Key, Commit: r.Commit, Date: r.Date})
 			}
 		}
@@ -248,19 +252,6 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 	} else if n < 1 {
 		return nil, param.Errorf("--new %d: the minimum is 1 run", n)
 	}
-	recent, oldest := map[history.Key]map[string]bool{}, map[history.Key]time.Time{}
-	for i := range c.lines {
-		s := &c.lines[i]
-		runs := map[string]bool{}
-		for k := max(0, len(s.Profiles)-n); k < len(s.Profiles); k++ {
-			runs[s.Profiles[k].Run.Key] = true
-		}
-		k := history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}
-		recent[k] = runs
-		if n > 0 && len(s.Profiles) > 0 {
-			oldest[k] = s.Profiles[max(0, len(s.Profiles)-n)].Run.Date
-		}
-	}
 	return slices.DeleteFunc(list, func(f regression.Finding) bool {
 		at := f.Change.Seen
 		if f.Change.End != nil {
@@ -269,11 +260,11 @@ func (c *changes) since(list []regression.Finding, text string) ([]regression.Fi
 		if !date.IsZero() {
 			return at.Date.Before(date)
 		}
-		k := history.Key{Benchmark: testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, Type: f.Type}
+		runs := c.newest(&f, n)
 		if f.Change.Pair != "" { // of no run of the line
-			return at.Date.Before(oldest[k])
+			return len(runs) > 0 && at.Date.Before(runs[0].Run.Date)
 		}
-		return !recent[k][at.Run]
+		return !slices.ContainsFunc(runs, func(p store.Profile) bool { return p.Run.Key == at.Run })
 	}), nil
 }
 
@@ -469,15 +460,11 @@ func (c *changes) appendReleases(res *regression.Result) {
 // all surfaces say the same. With a policy they stay what the newest runs brought, which has what
 // a policy needs to know, as the changes that they are.
 func (c *changes) relabel(res *regression.Result, policy *gate.Policy) {
-	line := map[history.Key]int{}
-	for i := range c.lines {
-		line[history.Key{Benchmark: c.lines[i].Benchmark, Type: c.lines[i].Type.Name}] = i
-	}
 	res.Findings = []regression.Finding{}
 	c.insertPairs(res, policy)
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		at, ok := line[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]
+		at, ok := c.at[b.Key()]
 		switch {
 		case ok && c.verdicts[at].Key.Pair != "": // as it is
 		case policy != nil && ok && c.leave(at, b):
@@ -565,18 +552,9 @@ const leastBase = 3
 // isNew reports whether the newest runs brought a change: it began with them, or they showed it
 // first.
 func (c *changes) isNew(f *regression.Finding) bool {
-	for i := range c.lines {
-		s := &c.lines[i]
-		if s.Benchmark.Group != f.Group || s.Benchmark.Name != f.Benchmark || s.Type.Name != f.Type {
-			continue
-		}
-		for k := max(0, len(s.Profiles)-newRuns); k < len(s.Profiles); k++ {
-			if key := s.Profiles[k].Run.Key; key == f.Change.Onset.Run || key == f.Change.Seen.Run {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.newest(f, newRuns), func(p store.Profile) bool {
+		return p.Run.Key == f.Change.Onset.Run || p.Run.Key == f.Change.Seen.Run
+	})
 }
 
 // older says in one line how many changes are open that the newest runs did not bring, as many as the list has

@@ -328,11 +328,7 @@ func (c *changes) addReleases(ctx context.Context, st store.Reader, q store.Quer
 	lines, verdicts := r.lines(q)
 	for i := range lines {
 		v := verdicts[i].Accept(req.Acknowledged, req.Now)
-		var list []regression.Finding
-		for k := range v.Changes {
-			list = append(list, listed(&v.Changes[k], &lines[i]))
-		}
-		c.lines, c.verdicts, c.findings = append(c.lines, lines[i]), append(c.verdicts, v), append(c.findings, list)
+		c.lines, c.verdicts, c.findings = append(c.lines, lines[i]), append(c.verdicts, v), append(c.findings, listedOf(v, &lines[i]))
 	}
 	return nil
 }
