@@ -297,24 +297,24 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	own := *r
-	own.Selection, r = q, &own
+	q.Last = 0 // of the head
 	list, err := query.ProfilesOf(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
+	if len(q.Types) == 0 {
+		list = history.Distinct(list)
+	}
 	req = ofFindings(req)
-	res, notes, err := r.compared(ctx, st, named, list, req)
+	c, err := named.judge(ctx, st, q, list, r.Last, req, &r.Facts, false)
 	if err != nil {
 		return nil, err
 	}
-	asChanges(st, res)
-	notes = append(about, notes...)
-	out := &RegressionsResult{Weather: []string{}, Notes: append(notes,
-		facts.Acknowledgements(req.Acknowledged).Lapsed(res.Findings, req.Now)...), Benchmarks: []Judged{}}
-	out.setFindings(res.Findings, r.Rows)
-	return r.fill(ctx, st, out, res, report.Outcomes(res), func(i int) (compared, bool) {
-		b := &res.Benchmarks[i]
+	lapsed := facts.Acknowledgements(req.Acknowledged).Lapsed(c.Findings, req.Now)
+	out := &RegressionsResult{Weather: []string{}, Notes: slices.Concat([]string{}, about, c.Notes, lapsed), Benchmarks: []Judged{}}
+	out.setFindings(c.Findings, r.Rows)
+	return r.fill(ctx, st, out, c.Result, report.Outcomes(c.Result), func(i int) (compared, bool) {
+		b := &c.Benchmarks[i]
 		return compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}, len(b.Analyses) > 0
 	})
 }
@@ -364,27 +364,6 @@ func (r *RegressionsRequest) changes(ctx context.Context, st store.Store, req *r
 	of, res := c.outcomes(), c.result(list)
 	explainUnjudged(res, c.profiles)
 	return r.fill(ctx, st, out, res, of, func(i int) (compared, bool) { return compared{c.lines[i], 1}, res.Benchmarks[i].Reason == "" })
-}
-
-// compared searches the newest runs, or the head of two named sides, for changes.
-func (r *RegressionsRequest) compared(ctx context.Context, st store.Store, named Sides, list []store.Profile,
-	req regression.Request) (*regression.Result, []string, error) {
-	if named.Base == "" {
-		res, err := find(ctx, st, r.Selection, req, true)
-		if err == nil {
-			explainUnjudged(res, list)
-		}
-		return res, []string{}, err
-	}
-	if len(r.Types) == 0 {
-		list = history.Distinct(list)
-	}
-	c, s, err := (&chooser{named, &r.Facts, false}).compare(ctx, st, r.Selection, list, r.Last, req)
-	if err != nil {
-		return nil, nil, err
-	}
-	explainUnjudged(c.Result, nil)
-	return c.Result, slices.Concat([]string{}, s.Notes, onBase(c.OnBase)), nil
 }
 
 // Scores answers a RegressionsRequest with functions ranked by the score of the paper.
@@ -513,11 +492,6 @@ func (j *Judging) ranking(ctx context.Context, st store.Reader, s *query.Selecti
 type ranked struct {
 	history.Key
 	expansion.Candidate
-}
-
-func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
-	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ},
-		expansion.Candidate{Function: function, Score: score}}
 }
 
 // compared is the runs that ranked the functions of a benchmark: the last ones were tested.

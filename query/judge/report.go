@@ -204,45 +204,34 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		list = history.Distinct(list)
 	}
 	params := r.parameters(q, list, followed)
-	var res *regression.Result
-	var runs store.Reader = st
-	var notes []string
-	notHead := ""
-	switch {
-	case followed != nil:
+	c, notes := &comparison{Chosen: &sides.Chosen{}, runs: st}, about
+	if followed != nil {
 		notes = followed.weather()
-		res, err = r.follow(ctx, st, q, req, followed, policy)
-	case named.Base == "":
-		req = ofFindings(req)
-		res, err = find(ctx, st, q, req, true)
-	default:
-		req = ofFindings(req)
-		var s *sides.Chosen
-		var c *gate.Comparison
-		if c, s, err = (&chooser{named, &r.Facts, r.Files}).compare(ctx, st, q, list, k, req); err == nil {
-			res, runs, notHead = c.Result, c.Runs, s.NotHead
-			notes = append(append(about, s.Notes...), onBase(c.OnBase)...)
-			params = append(params, report.Parameter{Name: "base", Value: s.BaseText}, report.Parameter{Name: "head", Value: s.HeadText})
-			list = nil // the base is named
+		if c.Result, err = r.follow(ctx, st, q, req, followed, policy); err == nil {
+			explainUnjudged(c.Result, list)
 		}
-		req.K = 0
+	} else {
+		req = ofFindings(req)
+		c, err = named.judge(ctx, st, q, list, k, req, &r.Facts, r.Files)
 	}
 	if err != nil {
 		return nil, err
 	}
-	asChanges(st, res)
-	explainUnjudged(res, list)
+	res := c.Result
+	if named.Base != "" {
+		params = append(params, report.Parameter{Name: "base", Value: c.BaseText}, report.Parameter{Name: "head", Value: c.HeadText})
+	}
 	said, err := r.rank(ctx, st, q, res, req)
 	if err != nil {
 		return nil, err
 	}
-	notes = append(notes, said...)
-	doc, err := r.document(ctx, runs, res, policy)
+	notes = slices.Concat(notes, c.Notes, said)
+	doc, err := r.document(ctx, c.runs, res, policy)
 	if err != nil {
 		return nil, err
 	}
 	if policy != nil {
-		doc.Verdict.NotHead = notHead
+		doc.Verdict.NotHead = c.NotHead
 		if doc.Verdict.NewHistory {
 			elsewhere, err := r.measuredElsewhere(ctx, st, q)
 			if err != nil {
@@ -267,10 +256,10 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 			}
 		}
 		for i := range doc.Changes {
-			c := &doc.Changes[i]
-			asListed(&c.Finding)
-			for k := range c.Also {
-				asListed(&c.Also[k])
+			x := &doc.Changes[i]
+			asListed(&x.Finding)
+			for k := range x.Also {
+				asListed(&x.Also[k])
 			}
 		}
 		if older := followed.older(); policy != nil && older != "" {
@@ -296,11 +285,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		}
 	}
 	if r.Page {
-		if err := r.attach(ctx, runs, doc); err != nil {
+		if err := r.attach(ctx, c.runs, doc); err != nil {
 			return nil, err
 		}
 	}
-	return doc, locate(ctx, runs, doc)
+	return doc, locate(ctx, c.runs, doc)
 }
 
 // measuredElsewhere reports whether the base has runs of machines that are not selected: then its history is not new.
@@ -341,8 +330,8 @@ func onBase(list []regression.Finding) []string {
 	var notes []string
 	for i := range words.First(list, most) {
 		f := &list[i]
-		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note),
-			ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", report.Title(f),
+			f.Of(), words.SignedPercent(f.Delta.Share)))
 	}
 	if n := len(list) - most; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))

@@ -43,30 +43,53 @@ func (s *Sides) check(q *query.Selection, j *Judging, method string) error {
 	return nil
 }
 
-// chooser compares the runs of both sides.
-type chooser struct {
-	Sides
-	*facts.Facts
-	files bool // the sides are files, see ReportRequest.Files
+// comparison is what differs between the newest runs of a selection and those before, or between two named sides.
+type comparison struct {
+	*regression.Result
+	*sides.Chosen // empty if none were named
+	runs          store.Reader
+}
+
+// judge compares the named sides of a selection, whose profiles are a list in the order of time, or its newest runs with
+// those before. Sides that are files are branches, see ReportRequest.Files.
+func (s *Sides) judge(ctx context.Context, st store.Store, q store.Query, list []store.Profile, last int, req regression.Request,
+	f *facts.Facts, files bool) (c *comparison, err error) {
+	c = &comparison{Chosen: &sides.Chosen{}, runs: st}
+	if s.Base == "" {
+		c.Result, err = find(ctx, st, q, req, true)
+	} else {
+		var g *gate.Comparison
+		if files {
+			c.Chosen = fileSides(list, s.Base, s.Head, last)
+			g, err = gate.Compare(ctx, st, gate.Sides{Base: c.Chosen.Base, Head: c.Chosen.Head}, req)
+		} else {
+			g, c.Chosen, err = s.compare(ctx, st, q, list, last, req, f)
+		}
+		if err == nil {
+			c.Result, c.runs, list = g.Result, g.Runs, nil // the base is named
+			c.Notes = append(c.Notes, onBase(g.OnBase)...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	asChanges(st, c.Result)
+	explainUnjudged(c.Result, list)
+	return c, nil
 }
 
 // compare compares the sides in a selection, whose profiles are a list in the order of time.
-// Of the head the newest last runs of each benchmark are tested; 0: all.
-func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, list []store.Profile, last int,
-	req regression.Request) (*gate.Comparison, *sides.Chosen, error) {
-	if r.files {
-		s := fileSides(list, r.Base, r.Head, last)
-		c, err := gate.Compare(ctx, st, gate.Sides{Base: s.Base, Head: s.Head}, tested(req))
-		return c, s, err
-	}
-	s, err := (&sides.Chooser{Base: r.Base, Head: r.Head, Facts: r.Facts}).Choose(ctx, list, last)
-	if err := r.Unmet(err); err != nil {
+// Of the head the newest last runs of each benchmark are tested together; 0: all.
+func (s *Sides) compare(ctx context.Context, st store.Reader, q store.Query, list []store.Profile, last int, req regression.Request,
+	f *facts.Facts) (*gate.Comparison, *sides.Chosen, error) {
+	chosen, err := (&sides.Chooser{Base: s.Base, Head: s.Head, Facts: f}).Choose(ctx, list, last)
+	if err := f.Unmet(err); err != nil {
 		return nil, nil, err
 	}
-	if req, err = levelled(ctx, st, q, req, s.Base, 0, false); err != nil {
+	if req, err = levelled(ctx, st, q, req, chosen.Base, 0, false); err != nil {
 		return nil, nil, err
 	}
-	compared := gate.Sides{Base: s.Base, Head: s.Head}
+	compared := gate.Sides{Base: chosen.Base, Head: chosen.Head}
 	if len(q.Groups)+len(q.Benchmarks)+len(q.Params) > 0 {
 		q.Groups, q.Benchmarks, q.Params, q.Last = nil, nil, nil, 0
 		all, err := st.Profiles(ctx, q)
@@ -75,8 +98,8 @@ func (r *chooser) compare(ctx context.Context, st store.Reader, q store.Query, l
 		}
 		addBeside(&compared, all)
 	}
-	c, err := gate.Compare(ctx, st, compared, tested(req))
-	return c, s, err
+	c, err := gate.Compare(ctx, st, compared, req)
+	return c, chosen, err
 }
 
 // againstBase puts what a comparison with the base branch says in place of what the list says of the benchmarks of
@@ -107,7 +130,7 @@ func againstBase(ctx context.Context, st store.Reader, q store.Query, f *facts.F
 	if err != nil {
 		return err
 	}
-	c, _, err := (&chooser{Sides: Sides{Base: base, Head: branch}, Facts: f}).compare(ctx, st, q, list, 0, ofFindings(req))
+	c, _, err := (&Sides{Base: base, Head: branch}).compare(ctx, st, q, list, 0, ofFindings(req), f)
 	if err != nil {
 		return err
 	}
@@ -117,12 +140,6 @@ func againstBase(ctx context.Context, st store.Reader, q store.Query, f *facts.F
 		}
 	}
 	return nil
-}
-
-// tested makes a request test the runs of the head together.
-func tested(req regression.Request) regression.Request {
-	req.K = 0
-	return req
 }
 
 // addBeside adds the runs of other benchmarks that are of the commits, or runs, of a side.

@@ -20,9 +20,9 @@ func TestRegressionsOfSides(t *testing.T) {
 		b.Stacks, h.Stacks = b.Stacks+noise, h.Stacks+noise
 		runs = append(runs, b, h)
 	}
-	ask := func(s Sides) *RegressionsResult {
+	ask := func(s Sides, last int) *RegressionsResult {
 		t.Helper()
-		r := &RegressionsRequest{Sides: s}
+		r := &RegressionsRequest{Sides: s, Selection: query.Selection{Last: last}}
 		r.Judging.MinShare = 0.001
 		res, err := Regressions(t.Context(), runtest.Store(t, runs...), r)
 		if err != nil {
@@ -30,15 +30,19 @@ func TestRegressionsOfSides(t *testing.T) {
 		}
 		return res
 	}
-	res := ask(Sides{Base: "main", Head: "fix"})
+	res := ask(Sides{Base: "main", Head: "fix"}, 0)
 	if len(res.Findings) != 1 || res.Findings[0].Function != "query" || len(res.Notes) == 0 {
 		t.Errorf("findings of named sides: %+v, notes %q", res.Findings, res.Notes)
 	}
-	if res := ask(Sides{}); len(res.Findings) > 0 {
+	res = ask(Sides{Base: "main", Head: "fix"}, 2) // of the head
+	if a := res.Benchmarks[0].Analyses; len(a) != 1 || len(a[0].Tested) != 2 || len(a[0].History) != 6 {
+		t.Errorf("the newest two runs of the head are not tested against all of the base: %+v, notes %q", a, res.Notes)
+	}
+	if res := ask(Sides{}, 0); len(res.Findings) > 0 {
 		t.Errorf("findings of the head's own branch: %+v", res.Findings)
 	}
 	runs = append(slices.Repeat([]runtest.Run{base}, 8), head)
-	if res := ask(Sides{}); len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != report.Unchanged ||
+	if res := ask(Sides{}, 0); len(res.Benchmarks) != 1 || res.Benchmarks[0].Outcome.Status != report.Unchanged ||
 		res.Benchmarks[0].Outcome.Branch != "main" {
 		t.Errorf("a run of another branch hides the changes of main: %+v", res.Benchmarks)
 	}
