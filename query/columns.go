@@ -38,7 +38,7 @@ func Counted(n int, word string) string {
 
 // AmountColumn is a column of Numbers in a unit.
 func AmountColumn(name, unit string) table.Column {
-	return table.Column{Name: name, Unit: unit, Right: true, Text: func(v any) string {
+	return table.Column{Name: name, Right: true, Text: func(v any) string {
 		n, ok := v.(document.Number)
 		if !ok {
 			return ""

@@ -294,7 +294,7 @@ func stepFor(span time.Duration) time.Duration {
 // Table lists the points of all lines.
 func (r *PushedSeriesResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Of: "point", Columns: []table.Column{table.TextColumn("label"), {Name: "time", Text: table.Date},
-		{Name: "value", Unit: r.Unit, Right: true, Text: table.Number}}}
+		{Name: "value", Right: true, Text: table.Number}}}
 	for _, l := range r.Rows {
 		for i, at := range l.Times {
 			t.Add(l.Value, time.UnixMilli(at).UTC(), l.Values[i])

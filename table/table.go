@@ -1,5 +1,5 @@
 // Package table describes tables and writes them: aligned text, Markdown, TSV and CSV. A table
-// knows its columns (name, unit, alignment and how to write a value for people), so that every
+// knows its columns (name, alignment and how to write a value for people), so that every
 // format comes from one description. A Page is lines and tables for people, a List rows that
 // are printed while they are made. Width, colours and alignment are computed here alone.
 //
@@ -91,7 +91,6 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Name  string // JSON key and heading
-	Unit  string // of the exact values; empty: none, or each value has its own
 	Right bool   // numbers
 	Whole bool   // never shortened
 	// Text formats a value for people; nil: fmt.Sprint.

@@ -176,7 +176,7 @@ func (r *ScoresResult) Table(bool) *table.Table {
 	tenth := func(name string) table.Column {
 		c := table.Column{Name: name, Right: true, Text: table.Format("%.1f")}
 		if r.Unit != "count" && r.Unit != "" {
-			c.Unit, c.Text = r.Unit, func(v any) string {
+			c.Text = func(v any) string {
 				f, ok := v.(float64)
 				if !ok {
 					return ""

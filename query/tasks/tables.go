@@ -12,7 +12,7 @@ import (
 func text(name string) table.Column  { return table.Column{Name: name} }
 func count(name string) table.Column { return table.Column{Name: name, Right: true} }
 func millis(name string) table.Column {
-	return table.Column{Name: name, Unit: "milliseconds", Right: true, Text: table.Millis}
+	return table.Column{Name: name, Right: true, Text: table.Millis}
 }
 func instant(name string) table.Column { return table.Column{Name: name, Text: table.Instant} }
 

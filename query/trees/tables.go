@@ -18,9 +18,8 @@ import (
 
 // Table has a row per call node, callees below callers.
 func (r *TreeResult) Table(exact bool) *table.Table {
-	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.CountColumn("depth"), {Name: "total", Unit: r.Unit, Right: true},
-		{Name: "self", Unit: r.Unit, Right: true},
-		table.ShareColumn("share"), table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"),
+	t := &table.Table{Notes: r.Notes, Columns: []table.Column{table.CountColumn("depth"), table.CountColumn("total"),
+		table.CountColumn("self"), table.ShareColumn("share"), table.TextColumn("function"), table.TextColumn("module"), table.TextColumn("file"),
 		table.TextColumn("category")}}
 	cells := make([]any, len(t.Columns))
 	t.Rows = func(yield func([]any) bool) {
@@ -155,7 +154,7 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 	t := &table.Table{Columns: []table.Column{table.CountColumn("depth")}}
 	for _, part := range []string{"", "Self"} {
 		for _, name := range []string{"base", "head", "delta"} {
-			t.Columns = append(t.Columns, table.Column{Name: name + part, Unit: h.Unit, Right: true})
+			t.Columns = append(t.Columns, table.CountColumn(name+part))
 		}
 		t.Columns = append(t.Columns, table.ShareColumn("relative"+part))
 	}
@@ -178,8 +177,7 @@ func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
 func (r *DiffFlameResult) Table(bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Omitted: r.Omitted.Rows,
 		Columns: []table.Column{table.CountColumn("depth"), table.PlaceColumn("start"), table.PlaceColumn("end"),
-			{Name: "base", Unit: r.Unit, Right: true}, {Name: "head", Unit: r.Unit, Right: true}, {Name: "delta", Unit: r.Unit, Right: true},
-			table.TextColumn("function")}}
+			table.CountColumn("base"), table.CountColumn("head"), table.CountColumn("delta"), table.TextColumn("function")}}
 	for b := range r.Rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Total.Base, b.Total.Head, b.Total.Delta, b.Function)
 	}
@@ -214,7 +212,7 @@ func (r *BandResult) Table(exact bool) *table.Table {
 	delta := func(n *node) float64 { return n.Now - n.Total.Mean }
 	slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(math.Abs(delta(&b)), math.Abs(delta(&a))) })
 	value := func(name string, format func(v float64, unit string, scale int) string) table.Column {
-		return table.Column{Name: name, Unit: r.Unit, Right: true, Text: func(v any) string { return format(v.(float64), r.Unit, 0) }}
+		return table.Column{Name: name, Right: true, Text: func(v any) string { return format(v.(float64), r.Unit, 0) }}
 	}
 	t := &table.Table{Notes: r.Notes, Of: "call node",
 		Columns: []table.Column{value("diff", words.Difference), value("now", words.Value), value("mean", words.Value),
