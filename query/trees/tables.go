@@ -140,17 +140,17 @@ func (r *NodeResult) Table(bool) *table.Table {
 }
 
 // Table has a row per call node.
-func (r *DiffResult) Table(bool) *table.Table { return diffTable(r.Rows, &r.DiffHead) }
+func (r *DiffResult) Table(bool) *table.Table { return diffTable(r.Rows) }
 
 // Table has a row per function.
-func (r *DiffFunctionsResult) Table(bool) *table.Table { return diffTable(r.Rows, &r.DiffHead) }
+func (r *DiffFunctionsResult) Table(bool) *table.Table { return diffTable(r.Rows) }
 
 // Table has a row.
 func (r *DiffNodeResult) Table(bool) *table.Table {
-	return diffTable(document.RowsOf(1, func(int) DiffRow { return r.DiffRow }), &r.Heading)
+	return diffTable(document.RowsOf(1, func(int) DiffRow { return r.DiffRow }))
 }
 
-func diffTable(rows document.Rows[DiffRow], h *DiffHead) *table.Table {
+func diffTable(rows document.Rows[DiffRow]) *table.Table {
 	t := &table.Table{Columns: []table.Column{table.CountColumn("depth")}}
 	for _, part := range []string{"", "Self"} {
 		for _, name := range []string{"base", "head", "delta"} {

@@ -20,16 +20,12 @@ type bump struct {
 }
 
 // readBumps returns the packages whose versions differ between two commits, by the files of
-// the repository that pin them.
-func readBumps(ctx context.Context, repo, from, to string) ([]bump, error) {
-	files, err := gitlog.ReadVersions(ctx, repo, from, to, func(file string) (content, ok bool) {
+// the repository that pin them; none if those cannot be read: a report is complete without them.
+func readBumps(ctx context.Context, repo, from, to string) (list []bump) {
+	files, _ := gitlog.ReadVersions(ctx, repo, from, to, func(file string) (content, ok bool) {
 		_, _, isJAR := profile.JARVersion(file)
 		return lockFileOf(file) != nil, lockFileOf(file) != nil || isJAR
 	})
-	if err != nil {
-		return nil, err
-	}
-	var list []bump
 	jars := [2]map[string]string{{}, {}}
 	for _, f := range files {
 		kind := lockFileOf(f.Path)
@@ -44,7 +40,7 @@ func readBumps(ctx context.Context, repo, from, to string) ([]bump, error) {
 		}
 		list = append(list, differences(kind.parse(f.Base), kind.parse(f.Head), f.Path, kind.of)...)
 	}
-	return append(list, differences(jars[0], jars[1], "*.jar", ofJava)...), nil
+	return append(list, differences(jars[0], jars[1], "*.jar", ofJava)...)
 }
 
 // bumpCache keeps the packages that differ between pairs of commits.
@@ -58,7 +54,7 @@ func (c bumpCache) entered(ctx context.Context, repo, from, to string, functions
 	pair := [2]string{from, to}
 	list, ok := c[pair]
 	if !ok {
-		list, _ = readBumps(ctx, repo, from, to) // the report is complete without them
+		list = readBumps(ctx, repo, from, to)
 		c[pair] = list
 	}
 	return entered(list, functions)

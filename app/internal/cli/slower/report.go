@@ -119,7 +119,7 @@ func (o *reporting) make(ctx context.Context, e *command.Env) (doc *report.Repor
 	if o.r.Own, err = command.OwnCode(); err != nil {
 		return nil, err
 	}
-	repo, err := o.repository(ctx)
+	repo, err := o.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +149,11 @@ func (o *reporting) make(ctx context.Context, e *command.Env) (doc *report.Repor
 
 // repository returns the top directory of the repository of the code; empty: there is
 // none.
-func (o *reporting) repository(ctx context.Context) (string, error) {
+func (o *reporting) repository() (string, error) {
 	if o.repo != "" {
 		return gitlog.Root(o.repo)
 	}
-	root, err := gitlog.Root(".")
-	if err != nil {
-		return "", nil // it need not be one
-	}
+	root, _ := gitlog.Root(".") // it need not be one
 	return root, nil
 }
 
