@@ -45,7 +45,7 @@ func (n Number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
 func (n *Number) UnmarshalJSON(data []byte) error {
 	whole, decimals, _ := strings.Cut(string(data), ".")
 	v, err := strconv.ParseInt(whole+decimals, 10, 64)
-	if exact := decimals == "" || abs(v) < 1<<53; err == nil && exact && (v != 0 || whole[0] != '-') {
+	if exact := decimals == "" || -1<<53 < v && v < 1<<53; err == nil && exact && (v != 0 || whole[0] != '-') {
 		*n = Whole(v, len(decimals))
 		return nil
 	}
@@ -112,11 +112,4 @@ func (n Number) Of(whole Number) float64 {
 	// Both as whole numbers of the smaller unit: exact, whatever zeros a document omitted.
 	scale := max(n.Scale, whole.Scale)
 	return float64(n.Int) * math.Pow10(scale-n.Scale) / (float64(whole.Int) * math.Pow10(scale-whole.Scale))
-}
-
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
 }

@@ -84,7 +84,7 @@ func NewSpace(m *history.Matrix) *Space {
 	s.pairs()
 	s.outerFunctions, s.OuterFunction = s.outermost(s.Functions)
 	s.outerEdges, s.OuterEdge = s.outermost(s.edges)
-	rows := s.rowCount()
+	rows := 2*len(s.Functions) + 2*s.Table.Len() + 2*len(s.EdgeNode)
 	scale := s.lengths()
 	peak := make([]float64, rows)
 	w := &summing{sums: make([]float64, rows), used: bitset.New(s.Table.Len())}
@@ -161,8 +161,6 @@ func (s *Space) lengths() []float64 {
 }
 
 // Row indexes; summing.choose knows them, too.
-
-func (s *Space) rowCount() int { return 2*len(s.Functions) + 2*s.Table.Len() + 2*len(s.EdgeNode) }
 
 func (s *Space) row(k Kind, item int32) int {
 	f, n := len(s.Functions), s.Table.Len()

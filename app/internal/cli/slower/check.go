@@ -108,7 +108,7 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 		flow = github.Workflow{}
 	}
 	if brief && len(o.also) == 0 && o.comment == "" && !flow.Actions {
-		o.onlyLines()
+		o.r.Candidates, o.r.MaxDepth, o.r.Functions = 0, 0, nil // lines about changes show none, and no tree is read for them
 	}
 	doc, err := o.make(ctx, e)
 	if err != nil {
@@ -137,10 +137,6 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 	}
 	return errNoVerdict
 }
-
-// onlyLines leaves out the evidence that lines about changes do not show: without candidates,
-// no tree is read for it.
-func (o *checkOptions) onlyLines() { o.r.Candidates, o.r.MaxDepth, o.r.Functions = 0, 0, nil }
 
 // publish writes the report to where people see it. A refusal by GitHub is printed and
 // is not an error: the verdict does not depend on it.
