@@ -276,8 +276,8 @@ func (a *analysis) fromSeries(ctx context.Context, c *correlations, y []float64)
 
 // point is one run of a series.
 type point struct {
-	function, profile int32
-	x                 float64
+	profile int32
+	self    float64
 }
 
 func (a *analysis) benchmarkSeries(ctx context.Context, c *correlations, members []int, y []float64) error {
@@ -291,32 +291,31 @@ func (a *analysis) benchmarkSeries(ctx context.Context, c *correlations, members
 	if err != nil {
 		return err
 	}
-	var points []point
+	of := make([][]point, len(set.Functions))
 	for chunk, err := range set.Rows {
 		if err != nil {
 			return err
 		}
 		for i, f := range chunk.Function {
-			x := float64(chunk.Self[i])
-			if !a.o.Samples {
-				x /= math.Max(1, float64(set.Profiles[chunk.Profile[i]].Sum))
-			}
-			points = append(points, point{f, chunk.Profile[i], x})
+			of[f] = append(of[f], point{chunk.Profile[i], float64(chunk.Self[i])})
 		}
 	}
-	slices.SortFunc(points, func(p, q point) int {
-		return cmp.Or(cmp.Compare(p.function, q.function), cmp.Compare(p.profile, q.profile))
-	})
-	var xs, ys []float64
-	for from := 0; from < len(points); {
-		f := points[from].function
-		xs, ys = xs[:0], ys[:0]
-		for ; from < len(points) && points[from].function == f; from++ {
-			xs = append(xs, points[from].x)
-			ys = append(ys, metric[set.Profiles[points[from].profile].ID])
+	whole, times := make([]float64, len(set.Profiles)), make([]float64, len(set.Profiles))
+	for i := range set.Profiles {
+		p := &set.Profiles[i]
+		if whole[i], times[i] = 1, metric[p.ID]; !a.o.Samples {
+			whole[i] = math.Max(1, float64(p.Sum))
 		}
-		if len(xs) < a.o.Least {
+	}
+	var xs, ys []float64
+	for f, points := range of {
+		if len(points) < a.o.Least {
 			continue
+		}
+		slices.SortFunc(points, func(p, q point) int { return cmp.Compare(p.profile, q.profile) })
+		xs, ys = xs[:0], ys[:0]
+		for _, p := range points {
+			xs, ys = append(xs, p.self/whole[p.profile]), append(ys, times[p.profile])
 		}
 		varies := stat.Variance(xs) > 0 && stat.Variance(ys) > 0
 		c.add(set.Functions[f].Name, len(xs), a.o.R(xs, ys), varies)
