@@ -1,8 +1,7 @@
 package query
 
 import (
-	"fmt"
-
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/table"
@@ -29,12 +28,7 @@ func FunctionOf(f *profile.Function) Function {
 }
 
 // Counted writes "1 run", "2 runs".
-func Counted(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
+func Counted(n int, word string) string { return words.Counted(n, word) }
 
 // AmountColumn is a column of Numbers in a unit.
 func AmountColumn(name, unit string) table.Column {
