@@ -17,30 +17,20 @@ func readSQL(body io.ReadCloser) (*store.SQLAnswer, error) {
 	d := json.NewDecoder(body)
 	d.UseNumber()
 	a := &store.SQLAnswer{}
-	err := expect(d, json.Delim('{'), "columns")
-	if err == nil {
-		err = d.Decode(&a.Columns)
+	token, err := d.Token()
+	if err == nil && token != json.Delim('{') {
+		err = fmt.Errorf("%v in place of an object", token)
 	}
-	if err == nil {
-		err = expect(d, "types")
-	}
-	if err == nil {
-		err = d.Decode(&a.Types)
-	}
-	var member json.Token
-	if err == nil {
-		member, err = d.Token()
-	}
-	if err == nil && member == "notes" {
-		if err = d.Decode(&a.Notes); err == nil {
-			member, err = d.Token()
+	members := map[json.Token]any{"columns": &a.Columns, "types": &a.Types, "notes": &a.Notes} // before the rows
+	for err == nil && token != json.Delim('[') {
+		if token, err = d.Token(); err != nil {
+			break
 		}
-	}
-	if err == nil && member != "rows" {
-		err = fmt.Errorf("%v in place of rows", member)
-	}
-	if err == nil {
-		err = expect(d, json.Delim('['))
+		if member, ok := members[token]; ok {
+			err = d.Decode(member)
+		} else if token != "rows" && token != json.Delim('[') {
+			err = fmt.Errorf("%v in place of rows", token)
+		}
 	}
 	if err == nil && len(a.Types) != len(a.Columns) {
 		err = fmt.Errorf("%d types of %d columns", len(a.Types), len(a.Columns))
@@ -57,8 +47,12 @@ func readSQL(body io.ReadCloser) (*store.SQLAnswer, error) {
 				yield(nil, err)
 				return
 			}
+			if len(row) != len(a.Types) {
+				yield(nil, fmt.Errorf("%d values in %d columns", len(row), len(a.Types)))
+				return
+			}
 			for i := range row {
-				row[i] = cell(row[i], a.Types[min(i, len(a.Types)-1)])
+				row[i] = cell(row[i], a.Types[i])
 			}
 			if !yield(row, nil) {
 				return
@@ -69,18 +63,6 @@ func readSQL(body io.ReadCloser) (*store.SQLAnswer, error) {
 		}
 	}
 	return a, nil
-}
-
-// expect reads tokens.
-func expect(d *json.Decoder, want ...json.Token) error {
-	for _, w := range want {
-		if t, err := d.Token(); err != nil {
-			return err
-		} else if t != w {
-			return fmt.Errorf("%v in place of %v", t, w)
-		}
-	}
-	return nil
 }
 
 // cell returns a value as the engine had it, by the type of its column.
