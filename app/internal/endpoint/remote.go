@@ -54,13 +54,11 @@ func (r Remote) Document(ctx context.Context, q Question, columns bool, w io.Wri
 	if columns {
 		form.Set("form", "columns")
 	}
-	body, err := r.send(ctx, q, form)
+	f, err := r.file(ctx, q, form)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	_, err = io.Copy(w, body)
-	return err
+	return f.Write(w)
 }
 
 // Sheet sends the question, and passes the table on.
