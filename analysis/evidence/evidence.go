@@ -76,7 +76,7 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 	list := make([]Evidence, len(res.Benchmarks))
 	return list, regression.Parallel(ctx, len(list), func(ctx context.Context, i int) (err error) {
 		b := &res.Benchmarks[i]
-		g := gatherer{o: o, b: b, profiles: b.Profiles, tested: b.Tested}
+		g := gatherer{Benchmark: b, o: o}
 		if list[i], err = g.gather(ctx, st); err != nil {
 			err = fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
 		}
@@ -86,21 +86,19 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 
 // gatherer collects the evidence of one benchmark.
 type gatherer struct {
-	o        Options
-	b        *regression.Benchmark
-	profiles []store.Profile // those of b
-	tested   int
-	matrix   *history.Matrix // of the program's own stacks; nil: not loaded
+	*regression.Benchmark
+	o      Options
+	matrix *history.Matrix // of the program's own stacks; nil: not loaded
 }
 
 func (g *gatherer) gather(ctx context.Context, st store.Reader) (Evidence, error) {
 	out := Evidence{Runs: []Run{}, Candidates: g.candidates(), BandWidth: g.o.BandWidth}
-	for i := range g.profiles {
-		r := &g.profiles[i].Run
-		out.Runs = append(out.Runs, Run{Key: r.Key, Commit: r.Commit, Date: r.Date, Tested: i >= len(g.profiles)-g.tested})
+	for i := range g.Profiles {
+		r := &g.Profiles[i].Run
+		out.Runs = append(out.Runs, Run{Key: r.Key, Commit: r.Commit, Date: r.Date, Tested: i >= len(g.Profiles)-g.Tested})
 	}
 	out.Metric, out.Others = g.metrics()
-	if len(g.profiles) == 0 || len(out.Candidates) == 0 {
+	if len(g.Profiles) == 0 || len(out.Candidates) == 0 {
 		return out, nil
 	}
 	if err := g.levels(ctx, st, out.Candidates); err != nil {
@@ -114,10 +112,10 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (Evidence, error
 
 // metrics returns the metric over the runs, and the others that the newest run has.
 func (g *gatherer) metrics() (main *Metric, others []Metric) {
-	if len(g.profiles) == 0 {
+	if len(g.Profiles) == 0 {
 		return nil, nil
 	}
-	newest := &g.profiles[len(g.profiles)-1]
+	newest := &g.Profiles[len(g.Profiles)-1]
 	compared, _ := history.Metric(newest)
 	for _, m := range newest.Metrics {
 		if m.Name == compared.Name {
@@ -131,9 +129,9 @@ func (g *gatherer) metrics() (main *Metric, others []Metric) {
 
 // metric returns a metric of the newest run over the runs.
 func (g *gatherer) metric(newest testrun.Metric) Metric {
-	m := Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
-	for i := range g.profiles {
-		for _, v := range g.profiles[i].Metrics {
+	m := Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.Profiles))}
+	for i := range g.Profiles {
+		for _, v := range g.Profiles[i].Metrics {
 			if v.Name == newest.Name && v.Unit == newest.Unit {
 				m.Values[i] = v.Mean
 			}
@@ -147,15 +145,15 @@ func (g *gatherer) metric(newest testrun.Metric) Metric {
 // service, whose runs are not in the store.
 func (g *gatherer) candidates() []Candidate {
 	list := []Candidate{}
-	if len(g.profiles) == 0 && g.b.Reason == "" {
+	if len(g.Profiles) == 0 && g.Reason == "" {
 		return list
 	}
 	have := func(name string) bool {
 		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
 	}
 	if g.o.Ranking == "" {
-		for i := range g.b.Findings {
-			f := &g.b.Findings[i]
+		for i := range g.Findings {
+			f := &g.Findings[i]
 			function := f.Function
 			if f.Headline != nil {
 				function = f.Headline.Function
@@ -165,7 +163,7 @@ func (g *gatherer) candidates() []Candidate {
 			}
 		}
 	}
-	for _, r := range g.b.Ranked {
+	for _, r := range g.Ranked {
 		if len(list) < g.o.Candidates && !have(r.Function) {
 			list = append(list, Candidate{Function: r.Function, Self: !g.o.Ranking.total(), Score: r.Score, Method: g.o.Ranking})
 		}
@@ -180,40 +178,35 @@ func (g *gatherer) candidates() []Candidate {
 	return list
 }
 
-// series is the history that was compared.
-func (g *gatherer) series() *history.Series {
-	return &history.Series{Benchmark: g.b.Benchmark, Type: g.b.Type, Profiles: g.profiles}
-}
-
 // leastContext is the least difference of a context, as a part of the largest finding.
 const leastContext = 0.05
 
 // largest returns the difference of the largest finding, in the value type's unit.
 func (g *gatherer) largest() float64 {
 	largest := 0.0
-	for i := range g.b.Findings {
-		largest = math.Max(largest, math.Abs(g.b.Findings[i].Delta.Samples))
+	for i := range g.Findings {
+		largest = math.Max(largest, math.Abs(g.Findings[i].Delta.Samples))
 	}
 	return largest * g.matrix.Unit
 }
 
 // contexts searches the contexts of the candidates in which they changed.
 func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candidate) error {
-	if len(g.b.Findings) == 0 && g.o.Ranking == "" || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
+	if len(g.Findings) == 0 && g.o.Ranking == "" || g.o.Contexts.MaxDepth < 0 || g.Tested == 0 || g.Tested == len(g.Profiles) {
 		return nil
 	}
-	s := g.series()
+	s := g.Series()
 	if g.o.Ranking == Thesis {
 		s = s.Newest(g.o.Window + 1)
 	}
 	var d *expansion.Data
 	o := g.o.Contexts
 	if !g.o.Ranking.total() && g.matrix != nil {
-		d = expansion.Of(g.matrix, g.tested)
+		d = expansion.Of(g.matrix, g.Tested)
 		o.MinDiff = math.Max(d.SampleUnit(), leastContext*g.largest())
 	} else {
 		var err error
-		if d, err = expansion.Load(ctx, st, []history.Series{*s}, g.tested, false); err != nil {
+		if d, err = expansion.Load(ctx, st, []history.Series{*s}, g.Tested, false); err != nil {
 			return err
 		}
 	}

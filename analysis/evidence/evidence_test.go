@@ -77,7 +77,8 @@ func TestGather(t *testing.T) {
 		t.Errorf("requested %+v", c)
 	}
 	// A recursive function counts once, its self without what it calls.
-	g := gatherer{b: &res.Benchmarks[0], profiles: profiles(t, st)}
+	g := gatherer{Benchmark: &res.Benchmarks[0]}
+	g.Profiles = profiles(t, st)
 	levels := []*Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)},
 		{Function: "main", Levels: make([]float64, 12)},
 		{Function: "main", Self: true, Levels: make([]float64, 12)}}

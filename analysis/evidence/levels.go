@@ -18,7 +18,7 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate
 	for i := range list {
 		c := &list[i]
 		c.Absolute = g.o.Ranking.total()
-		c.Levels = make([]float64, len(g.profiles))
+		c.Levels = make([]float64, len(g.Profiles))
 		if c.Absolute || c.Requested && c.Finding == "" {
 			whole = append(whole, c)
 		} else {
@@ -43,7 +43,7 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 	if len(list) == 0 {
 		return nil
 	}
-	m, err := history.Load(ctx, st, g.series())
+	m, err := history.Load(ctx, st, g.Series())
 	if err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*C
 
 // finding returns the finding that a candidate is of; nil: none.
 func (g *gatherer) finding(c *Candidate) *regression.Finding {
-	at := slices.IndexFunc(g.b.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding })
+	at := slices.IndexFunc(g.Findings, func(f regression.Finding) bool { return c.Finding != "" && f.ID == c.Finding })
 	if at < 0 {
 		return nil
 	}
-	return &g.b.Findings[at]
+	return &g.Findings[at]
 }
 
 // split returns the runs that a candidate compares, as indexes: the sides of its finding, which for
@@ -92,8 +92,8 @@ func (g *gatherer) finding(c *Candidate) *regression.Finding {
 func (g *gatherer) split(c *Candidate) (before, after []int) {
 	if f := g.finding(c); f != nil && f.Sides != nil {
 		s := f.Sides
-		for t := range g.profiles {
-			switch key := g.profiles[t].Run.Key; {
+		for t := range g.Profiles {
+			switch key := g.Profiles[t].Run.Key; {
 			case slices.Contains(s.Base, key):
 				before = append(before, t)
 			case slices.Contains(s.Head, key):
@@ -105,8 +105,8 @@ func (g *gatherer) split(c *Candidate) (before, after []int) {
 		return before, after
 	}
 	before, after = nil, nil
-	first := len(g.profiles) - g.tested
-	for t := range g.profiles {
+	first := len(g.Profiles) - g.Tested
+	for t := range g.Profiles {
 		if t < first {
 			before = append(before, t)
 		} else {
@@ -136,14 +136,14 @@ func (g *gatherer) whole(m *history.Matrix, before []int) (list []float64, count
 	for t := range m.Runs {
 		list[t], perOperation[t] = m.Runs[t].Total, m.Runs[t].Rate()
 	}
-	if len(before) > 0 && slices.Min(perOperation) > 0 && !g.profiles[0].Type.Momentary() {
+	if len(before) > 0 && slices.Min(perOperation) > 0 && !g.Profiles[0].Type.Momentary() {
 		program := stat.Median(at(perOperation, before))
 		for t := range m.Runs {
 			list[t] = program * m.Runs[t].Operations
 		}
-		return list, g.tested > 0
+		return list, g.Tested > 0
 	}
-	if g.profiles[0].Type.Momentary() {
+	if g.Profiles[0].Type.Momentary() {
 		return list, false
 	}
 	var others []int
@@ -152,7 +152,7 @@ func (g *gatherer) whole(m *history.Matrix, before []int) (list []float64, count
 			others = append(others, t)
 		}
 	}
-	if sizes := regression.Sizes(g.series(), m, before, others, regression.Options{}); sizes != nil {
+	if sizes := regression.Sizes(g.Series(), m, before, others, regression.Options{}); sizes != nil {
 		program := 0.0
 		for _, t := range before {
 			program += m.Runs[t].Total / sizes[t] / float64(len(before))
@@ -185,7 +185,7 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 	for i := range list {
 		names[i] = list[i].Function
 	}
-	ids := store.IDs(g.profiles)
+	ids := store.IDs(g.Profiles)
 	set, err := st.Functions(ctx, store.Query{Profiles: ids}, names)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 	for _, c := range list {
 		for i := range c.Levels {
 			if !c.Absolute {
-				c.Levels[i] /= max(1, float64(g.profiles[i].Sum))
+				c.Levels[i] /= max(1, float64(g.Profiles[i].Sum))
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (g *gatherer) describe(c *Candidate) {
 		c.Status = "-"
 	}
 	c.Band = Band(c.Levels, g.o.Window, func(float64) bool { return true })
-	if at := c.Band[min(len(c.Levels)-g.tested, len(c.Band)-1)]; c.Requested && c.Score == 0 && at.Deviation > 0 {
+	if at := c.Band[min(len(c.Levels)-g.Tested, len(c.Band)-1)]; c.Requested && c.Score == 0 && at.Deviation > 0 {
 		c.Score = (c.Actual - at.Mean) / at.Deviation
 	}
 }

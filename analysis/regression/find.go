@@ -59,6 +59,11 @@ type Benchmark struct {
 // Key returns the key of the series of the benchmark.
 func (b *Benchmark) Key() history.Key { return history.Key{Benchmark: b.Benchmark, Type: b.Type.Name} }
 
+// Series returns the runs that were compared.
+func (b *Benchmark) Series() *history.Series {
+	return &history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}
+}
+
 // Most returns the analysis of most tested runs; nil: there is none.
 func Most(list []*Analysis) (most *Analysis) {
 	for _, a := range list {

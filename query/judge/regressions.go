@@ -315,7 +315,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	out.setFindings(c.Findings, r.Rows)
 	return r.fill(ctx, st, out, c.Result, report.Outcomes(c.Result), func(i int) (compared, bool) {
 		b := &c.Benchmarks[i]
-		return compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}, len(b.Analyses) > 0
+		return compared{*b.Series(), b.Tested}, len(b.Analyses) > 0
 	})
 }
 
