@@ -2,12 +2,12 @@ package profile
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/dendroprof/dendro/internal/intern"
 )
 
 // Interner adds threads, states and label sets to a profile, each different one once.
-// The profile must have none but the empty ones of New at first.
 type Interner struct {
 	p       *Profile
 	threads map[Thread]ThreadID
@@ -29,8 +29,8 @@ func (in *Interner) State(name string) StateID {
 	return intern.Number(in.states, &in.p.States, name, name)
 }
 
-// Labels returns the id of a label set, which belongs to the profile from then on. The
-// order of the labels counts.
+// Labels returns the id of a label set, of which it keeps a copy. The order of the labels
+// counts.
 func (in *Interner) Labels(set []Label) LabelsID {
 	in.key = in.key[:0]
 	for _, l := range set {
@@ -39,5 +39,5 @@ func (in *Interner) Labels(set []Label) LabelsID {
 	if id, ok := in.labels[string(in.key)]; ok {
 		return id
 	}
-	return intern.Number(in.labels, &in.p.LabelSets, string(in.key), set)
+	return intern.Number(in.labels, &in.p.LabelSets, string(in.key), slices.Clone(set))
 }

@@ -211,7 +211,7 @@ func (c *counter) record(numbers, addresses []byte) error {
 	c.open = true
 	c.addresses = append(c.addresses[:0], addresses...)
 	c.Frames = c.Frames[:0]
-	c.labels.Reset()
+	c.labels = c.labels[:0]
 	switch c.kind.form {
 	case countForm:
 		c.values = v
@@ -276,7 +276,7 @@ func (c *counter) end() error {
 			return err
 		}
 	}
-	row := stacktext.Row{Stack: c.Stack(c.Frames), Labels: c.Labels(&c.labels)}
+	row := stacktext.Row{Stack: c.Stack(c.Frames), Labels: c.Labels(c.labels)}
 	for i := range c.tables {
 		if row.Value = c.values[i]; row.Value == 0 {
 			continue

@@ -61,7 +61,7 @@ func read(r *stacktext.Reading) error {
 // reader is the reading of one text.
 type reader struct {
 	*stacktext.Reading
-	labels stacktext.LabelSet
+	labels []profile.Label
 	key    []byte
 }
 

@@ -74,7 +74,7 @@ func header(text []byte) (id, status []byte, ok bool) {
 
 func (t *reader) beginTraceback(g *traceback, id, status []byte) {
 	t.Frames = t.Frames[:0]
-	t.labels.Reset()
+	t.labels = t.labels[:0]
 	*g = traceback{open: true, id: append(g.id[:0], id...), state: g.state[:0], call: g.call[:0]}
 	if i := bytes.Index(status, []byte(" labels:{")); i >= 0 {
 		t.addLabels(status[i+len(" labels:"):])
@@ -87,11 +87,11 @@ func (t *reader) beginTraceback(g *traceback, id, status []byte) {
 		case i == 0:
 			g.state = append(g.state, bytes.TrimSuffix(part, []byte(" (scan)"))...)
 		case isNumber && string(unit) == "minutes":
-			t.labels.Num("wait", minutes, "minutes")
+			t.labels = append(t.labels, profile.Label{Key: "wait", Num: minutes, Unit: "minutes"})
 		case string(part) == "locked to thread":
-			t.labels.Text("locked to thread", []byte("true"))
+			t.labels = append(t.labels, profile.Label{Key: "locked to thread", Text: "true"})
 		default:
-			t.labels.Text("status", part)
+			t.labels = append(t.labels, t.Label("status", part))
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (t *reader) addLabels(text []byte) {
 		if value, rest, ok = cutQuoted(rest[1:]); !ok {
 			break
 		}
-		t.labels.Text(key, []byte(value))
+		t.labels = append(t.labels, t.Label(stacktext.Clean([]byte(key)), []byte(value)))
 	}
 	if rest != "}" && rest != "{}" {
 		t.Notes.Add("labels are not understood", "sets of labels are not understood", t.Number())
@@ -142,7 +142,7 @@ func (t *reader) tracebackLine(g *traceback, text []byte) error {
 		return t.callPlace(g, bytes.TrimLeft(text, " \t"))
 	case bytes.HasPrefix(text, []byte("created by ")):
 		creator, _, _ := bytes.Cut(text[len("created by "):], []byte(" in goroutine "))
-		t.labels.Text("created by", creator)
+		t.labels = append(t.labels, t.Label("created by", creator))
 		g.call, g.creation = append(g.call[:0], creator...), true
 	case bytes.HasPrefix(text, []byte("...")) && bytes.HasSuffix(text, []byte("frames elided...")):
 		return t.addFrame([]byte(elided), nil, profile.FrameUnknown)
@@ -209,6 +209,6 @@ func (t *reader) endTraceback(g *traceback, table *stacktext.Table) {
 	t.key = append(append(t.key[:0], "goroutine "...), g.id...)
 	table.Add(stacktext.Row{
 		Stack: t.Stack(t.Frames), Value: 1,
-		Thread: t.Thread(nil, t.key, g.id), State: t.State(g.state), Labels: t.Labels(&t.labels),
+		Thread: t.Thread(nil, t.key, g.id), State: t.State(g.state), Labels: t.Labels(t.labels),
 	})
 }

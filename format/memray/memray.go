@@ -71,7 +71,6 @@ func read(t *stacktext.Reading) error {
 	p := t.Profile
 	p.Profiler = Name
 	sizes, counts := stacktext.NewTable(t.Limits), stacktext.NewTable(t.Limits)
-	var labels stacktext.LabelSet
 	t.Next()
 	head, ok := columnsOf(split(string(t.Text())))
 	if !ok {
@@ -102,10 +101,8 @@ func read(t *stacktext.Reading) error {
 				}
 			}
 		}
-		labels.Reset()
-		labels.Text("allocator", []byte(cells[0]))
 		sample := stacktext.Row{Stack: t.Stack(t.Frames), Value: size,
-			Thread: t.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: t.Labels(&labels)}
+			Thread: t.Thread(nil, []byte(cells[4]), []byte(cells[3])), Labels: t.Labels([]profile.Label{t.Label("allocator", []byte(cells[0]))})}
 		err := t.Sample(sizes, sample)
 		sample.Value = count
 		if err = cmp.Or(err, t.Sample(counts, sample)); err != nil {

@@ -24,7 +24,6 @@ type recording struct {
 	buildIDs  map[string]string // by path
 
 	stacks *stacktext.LateStacks[place]
-	labels stacktext.LabelSet
 	lost   uint64
 	dwarf  bool // stacks were copied, to be unwound later
 }
@@ -284,7 +283,7 @@ func (r *recording) addSample(f fields) error {
 	var pid, tid uint32
 	period := max(e.period, 1)
 	row := stacktext.Row{Time: stacktext.NoTime}
-	r.labels.Reset()
+	var labels []profile.Label
 	has := func(field uint64) bool { return e.sample&field != 0 }
 	if has(identified) {
 		f.u64()
@@ -304,7 +303,7 @@ func (r *recording) addSample(f fields) error {
 		}
 	}
 	if has(hasCPU) {
-		r.labels.Num("cpu", int64(f.u32()), "")
+		labels = append(labels, profile.Label{Key: "cpu", Num: int64(f.u32())})
 		f.u32()
 	}
 	if has(hasPeriod) {
@@ -323,7 +322,7 @@ func (r *recording) addSample(f fields) error {
 	if f.bad {
 		return profile.Malformed("a sample that ends within its fields")
 	}
-	row.Stack, row.Labels = r.stacks.End(), r.Labels(&r.labels)
+	row.Stack, row.Labels = r.stacks.End(), r.Labels(labels)
 	if has(hasTID) {
 		row.Thread = r.Thread(fmt.Append(nil, pid), []byte(r.comms[tid]), fmt.Append(nil, tid))
 	}

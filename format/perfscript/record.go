@@ -45,8 +45,7 @@ type run struct {
 	callers stacktext.Texts
 	called  []mark // by the number of the text
 
-	key    []byte // scratch
-	labels stacktext.LabelSet
+	key []byte // scratch
 }
 
 // who is what the first part of a header says.
@@ -187,9 +186,7 @@ func (r *run) who(front []byte) who {
 			w.thread = r.rec.Thread(pid, name, tid)
 		}
 		if n, ok := stacktext.Uint(cpu); ok {
-			r.labels.Reset()
-			r.labels.Num("cpu", n, "")
-			w.labels = r.rec.Labels(&r.labels)
+			w.labels = r.rec.Labels([]profile.Label{{Key: "cpu", Num: n}})
 		}
 		i = int32(len(r.whom))
 		r.fronts.Add(front, i)

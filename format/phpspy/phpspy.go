@@ -78,13 +78,12 @@ func withoutOpcode(line []byte) []byte {
 func read(t *stacktext.Reading) error {
 	p, table := t.Profile, stacktext.NewTable(t.Limits)
 	p.Profiler = Name
-	var labels stacktext.LabelSet
+	var labels []profile.Label
 	end := func() (err error) {
 		if len(t.Frames) > 0 {
-			err = t.Sample(table, stacktext.Row{Stack: t.Stack(t.Frames), Value: 1, Labels: t.Labels(&labels)})
+			err = t.Sample(table, stacktext.Row{Stack: t.Stack(t.Frames), Value: 1, Labels: t.Labels(labels)})
 		}
-		t.Frames = t.Frames[:0]
-		labels.Reset()
+		t.Frames, labels = t.Frames[:0], labels[:0]
 		return err
 	}
 	for t.Next() {
@@ -97,7 +96,7 @@ func read(t *stacktext.Reading) error {
 			continue
 		case line[0] == '#':
 			if key, value, ok := bytes.Cut(bytes.TrimLeft(line, "# "), []byte(" = ")); ok {
-				labels.Text(stacktext.Clean(key), value)
+				labels = append(labels, t.Label(stacktext.Clean(key), value))
 			}
 			continue
 		}

@@ -40,12 +40,12 @@ func (j *jsonReader) bean() {
 			j.addLock(j.addWait, j.s.Text())
 		case "lockOwnerName":
 			if owner := j.s.Text(); owner != "" {
-				t.labels.Text(profile.LabelOwner, []byte(owner))
+				j.label(profile.LabelOwner, []byte(owner))
 				t.owned = true
 			}
 		case "daemon":
 			if j.s.Scalar() == "true" {
-				t.labels.Text("daemon", []byte("true"))
+				j.label("daemon", yes)
 			}
 		case "stackTrace":
 			for range j.s.Array() {

@@ -28,6 +28,7 @@ type Collector struct {
 	process []byte // that the dump in work is of
 	dump    dump
 	thread  thread
+	name    []byte // of a lock
 }
 
 func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames) *Collector {
@@ -48,7 +49,7 @@ func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames
 // who holds a lock and who is in a deadlock.
 type dump struct {
 	rows   []row
-	labels stacktext.LabelSet // of all rows, one behind the other
+	labels []profile.Label // of all rows, one behind the other
 
 	locks  map[string]int32 // number of a lock by its address
 	holder []profile.ThreadID
@@ -95,7 +96,7 @@ type thread struct {
 	id     []byte // the operating system's, or the VM's behind a `#`
 	state  []byte
 	frames []profile.FrameID // innermost first
-	labels stacktext.LabelSet
+	labels []profile.Label
 	waits  []byte // address of the lock that it waits for
 	owned  bool   // the dump says who holds that
 	holds  []int32
@@ -113,10 +114,17 @@ func (c *Collector) open() *thread {
 	*t = thread{
 		open: true, cpu: noCPU,
 		name: t.name[:0], id: t.id[:0], state: t.state[:0], frames: t.frames[:0], waits: t.waits[:0], holds: t.holds[:0],
-		labels: t.labels,
+		labels: t.labels[:0],
 	}
-	t.labels.Reset()
 	return t
+}
+
+// yes is the text of labels that only say that something is so.
+var yes = []byte("true")
+
+// label adds a label to the thread in work.
+func (c *Collector) label(key string, text []byte) {
+	c.thread.labels = append(c.thread.labels, c.out.Label(key, text))
 }
 
 // close adds the thread in work to its dump.
@@ -137,11 +145,11 @@ func (c *Collector) close() {
 			Stack: stack, Value: 1, Time: c.time,
 			Thread: c.out.Thread(c.process, t.name, t.id), State: c.out.State(state),
 		},
-		from: d.labels.Mark(), waits: noLock, owned: t.owned, cpu: t.cpu, cpuOf: t.cpuOf,
+		from: len(d.labels), waits: noLock, owned: t.owned, cpu: t.cpu, cpuOf: t.cpuOf,
 	}
 	r.cpuOf = cmp.Or(r.cpuOf, r.Thread)
-	d.labels.Append(t.labels)
-	r.to = d.labels.Mark()
+	d.labels = append(d.labels, t.labels...)
+	r.to = len(d.labels)
 	if len(t.waits) > 0 {
 		r.waits = d.lock(t.waits)
 	}
@@ -168,29 +176,20 @@ func (d *dump) lock(address []byte) int32 {
 func (c *Collector) end() {
 	c.close()
 	d := &c.dump
-	var set stacktext.LabelSet
 	for i := range d.rows {
 		r := &d.rows[i]
-		own := d.labels.Part(r.from, r.to)
-		labels := &own
-		owner, group := c.owner(r), c.deadlock(r)
-		if owner != "" || group > 0 {
-			set.Reset()
-			set.Append(own)
-			if owner != "" {
-				set.Text(profile.LabelOwner, []byte(owner))
-			}
-			if group > 0 {
-				set.Num(profile.LabelDeadlock, int64(group), "")
-			}
-			labels = &set
+		labels := d.labels[r.from:r.to:r.to]
+		if owner := c.owner(r); owner != "" {
+			labels = append(labels, profile.Label{Key: profile.LabelOwner, Text: owner})
+		}
+		if group := c.deadlock(r); group > 0 {
+			labels = append(labels, profile.Label{Key: profile.LabelDeadlock, Num: int64(group)})
 		}
 		r.Labels = c.out.Labels(labels)
 		c.threads.Add(r.Row)
 		c.addCPU(r)
 	}
-	d.rows, d.holder = d.rows[:0], d.holder[:0]
-	d.labels.Reset()
+	d.rows, d.holder, d.labels = d.rows[:0], d.holder[:0], d.labels[:0]
 	clear(d.locks)
 	clear(d.dead)
 	clear(d.named)
@@ -274,7 +273,7 @@ func (c *Collector) addWait(address, class []byte) {
 		return
 	}
 	t.waits = append(t.waits, address...)
-	t.labels.Text(profile.LabelLock, lockName(address, class)...)
+	c.label(profile.LabelLock, c.lockName(address, class))
 }
 
 // addHold says that the thread in work holds a lock. A thread that waits for a
@@ -296,19 +295,20 @@ func (c *Collector) addHold(address, class []byte) {
 		return
 	}
 	t.holds = append(t.holds, lock)
-	t.labels.Text(profile.LabelHolds, lockName(address, class)...)
+	c.label(profile.LabelHolds, c.lockName(address, class))
 }
 
 // mostHeld is how many locks of a thread become labels.
 const mostHeld = 64
 
-// lockName returns the parts of `class@address`. Without a class the address is
-// all there is, and mostly of that form already.
-func lockName(address, class []byte) [][]byte {
+// lockName returns `class@address`, valid until the next call. Without a class the
+// address is all there is, and mostly of that form already.
+func (c *Collector) lockName(address, class []byte) []byte {
 	if len(class) == 0 {
-		return [][]byte{address}
+		return address
 	}
-	return [][]byte{class, []byte("@"), address}
+	c.name = append(append(append(c.name[:0], class...), '@'), address...)
+	return c.name
 }
 
 // Finish adds the tables to the profile, `threads` and, if two dumps told the

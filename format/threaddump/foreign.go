@@ -85,7 +85,7 @@ func (t *textReader) infoHeader(h *thread, words []byte) {
 		lock, _, _ = bytes.Cut(lock, []byte(" "))
 		t.addWait(lock, nil)
 		if end := bytes.LastIndexByte(owner, '"'); owned && end >= 0 {
-			h.labels.Text(profile.LabelOwner, owner[:end])
+			t.label(profile.LabelOwner, owner[:end])
 			h.owned = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // mostTorn is how long a thread's name with line feeds may be.
@@ -196,10 +197,10 @@ func (t *textReader) header(name, rest []byte) {
 		case field[0] == '[' && len(words) == 0 && stacktext.Digits(field[1:]) == len(field)-2:
 			h.id = append(h.id[:0], field[1:len(field)-1]...)
 		case string(field) == "daemon":
-			h.labels.Text("daemon", []byte("true"))
+			t.label("daemon", yes)
 		case bytes.HasPrefix(field, []byte("prio=")):
 			if n, ok := stacktext.Uint(field[5:]); ok {
-				h.labels.Num("priority", n, "")
+				h.labels = append(h.labels, profile.Label{Key: "priority", Num: n})
 			}
 		case bytes.HasPrefix(field, []byte("cpu=")):
 			if ns, ok := stacktext.Nanos(bytes.TrimSuffix(field[4:], []byte("ms")), 1e6); ok {
@@ -296,15 +297,13 @@ func (t *textReader) toFileHeader(text []byte) bool {
 		switch {
 		case string(field) == "virtual":
 			virtual = true
-			h.labels.Text("virtual", []byte("true"))
+			t.label("virtual", yes)
 		case field[0] >= 'A' && field[0] <= 'Z':
 			h.state = append(h.state[:0], field...)
 		}
 	}
 	if virtual && len(h.name) == 0 {
-		for _, part := range virtualName(number[1:]) {
-			h.name = append(h.name, part...)
-		}
+		h.name = appendVirtual(h.name, number[1:])
 	}
 	return true
 }

@@ -55,7 +55,7 @@ func (t *coreReader) tagged(tag, text []byte) error {
 		t.blocked(text)
 	case "3XMJAVALTHREAD":
 		if t.thread.open && bytes.Contains(text, []byte("isDaemon:true")) {
-			t.thread.labels.Text("daemon", []byte("true"))
+			t.label("daemon", yes)
 		}
 	case "3XMCPUTIME":
 		t.cpuTime(text)
@@ -145,7 +145,7 @@ func (t *coreReader) threadInfo(text []byte) {
 			t.state(field[len("state:"):])
 		case bytes.HasPrefix(field, []byte("prio=")):
 			if n, ok := stacktext.Uint(field[len("prio="):]); ok {
-				h.labels.Num("priority", n, "")
+				h.labels = append(h.labels, profile.Label{Key: "priority", Num: n})
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (t *coreReader) state(letters []byte) {
 	}
 	t.thread.state = append(t.thread.state[:0], state...)
 	if string(letters) == "P" {
-		t.thread.labels.Text("wait", []byte("parking"))
+		t.label("wait", []byte("parking"))
 	}
 }
 
@@ -203,7 +203,7 @@ func (t *coreReader) blocked(text []byte) {
 	t.withLock(name, t.addWait)
 	if _, owner, ok := bytes.Cut(rest, []byte(`Owned by: "`)); ok {
 		if end := bytes.LastIndexByte(owner, '"'); end >= 0 {
-			t.thread.labels.Text(profile.LabelOwner, owner[:end])
+			t.label(profile.LabelOwner, owner[:end])
 			t.thread.owned = true
 		}
 	}

@@ -90,7 +90,7 @@ func (j *jsonReader) containerObject() {
 func (j *jsonReader) threadObject() {
 	t := j.open()
 	if j.container != "" && j.container != "<root>" {
-		t.labels.Text("container", []byte(j.container))
+		j.label("container", []byte(j.container))
 	}
 	var id, carrier string
 	virtual := false
@@ -122,13 +122,13 @@ func (j *jsonReader) threadObject() {
 	}
 	t.id = append(append(t.id, '#'), id...)
 	if virtual {
-		t.labels.Text("virtual", []byte("true"))
+		j.label("virtual", yes)
 		if len(t.name) == 0 {
-			t.name = append(append(t.name, "virtual thread #"...), id...)
+			t.name = appendVirtual(t.name, []byte(id))
 		}
 	}
 	if carrier != "" {
-		t.labels.Text("carrier", []byte("#"), []byte(carrier))
+		j.label("carrier", []byte("#"+carrier))
 	}
 	j.close()
 }

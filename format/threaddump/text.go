@@ -164,7 +164,7 @@ func (t *textReader) detail(text []byte) error {
 		t.state(text[len(stateMark):])
 	case bytes.HasPrefix(text, carryingMark):
 		t.thread.state = append(t.thread.state[:0], "CARRYING"...)
-		t.thread.labels.Text("carries", virtualName(text[len(carryingMark):])...)
+		t.label("carries", appendVirtual(nil, text[len(carryingMark):]))
 	case bytes.HasPrefix(text, mountedMark):
 		t.mounted(text[len(mountedMark):])
 	case string(text) == "Locked ownable synchronizers:", string(text) == "No compile task",
@@ -203,7 +203,7 @@ func (t *textReader) state(text []byte) {
 	word, detail, _ := bytes.Cut(text, []byte(" "))
 	t.thread.state = append(t.thread.state[:0], word...)
 	if n := len(detail); n > 2 && detail[0] == '(' && detail[n-1] == ')' {
-		t.thread.labels.Text("wait", detail[1:n-1])
+		t.label("wait", detail[1:n-1])
 	}
 }
 
@@ -215,16 +215,14 @@ func (t *textReader) mounted(number []byte) {
 	t.thread.cpu = noCPU
 	v := t.open()
 	v.cpu, v.cpuOf = cpu, t.dump.rows[len(t.dump.rows)-1].Thread
-	for _, part := range virtualName(number) {
-		v.name = append(v.name, part...)
-	}
+	v.name = appendVirtual(v.name, number)
 	v.id = append(append(v.id, '#'), number...)
 	v.state = append(v.state, "MOUNTED"...)
-	v.labels.Text("virtual", []byte("true"))
-	v.labels.Text("carrier", t.carrier)
+	t.label("virtual", yes)
+	t.label("carrier", t.carrier)
 }
 
-// virtualName returns the parts of the name of a virtual thread that has none.
-func virtualName(number []byte) [][]byte {
-	return [][]byte{[]byte("virtual thread #"), number}
+// appendVirtual appends the name of a virtual thread that has none.
+func appendVirtual(name, number []byte) []byte {
+	return append(append(name, "virtual thread #"...), number...)
 }

@@ -63,7 +63,7 @@ type reader struct {
 	tables []*stacktext.Table
 	rows   int
 
-	labels stacktext.LabelSet
+	labels []profile.Label
 	keys   int // labels of the stack in work
 }
 
@@ -81,8 +81,7 @@ func (t *reader) finish() error {
 }
 
 func (t *reader) reset() {
-	t.Frames, t.keys = t.Frames[:0], 0
-	t.labels.Reset()
+	t.Frames, t.labels, t.keys = t.Frames[:0], t.labels[:0], 0
 }
 
 // maxTables bounds the maps of a program.
@@ -104,14 +103,14 @@ func (t *reader) add(name string, count int64) error {
 	if len(t.Frames) > 0 {
 		t.rows++
 	}
-	return t.Sample(t.tables[i], stacktext.Row{Stack: t.Stack(t.Frames), Value: count, Labels: t.Labels(&t.labels)})
+	return t.Sample(t.tables[i], stacktext.Row{Stack: t.Stack(t.Frames), Value: count, Labels: t.Labels(t.labels)})
 }
 
 // key adds a key of the aggregation that is no stack.
 func (t *reader) key(text []byte) {
 	if text = bytes.TrimSpace(text); len(text) > 0 {
 		t.keys++
-		t.labels.Text(fmt.Sprintf("key%d", t.keys), text)
+		t.labels = append(t.labels, t.Label(fmt.Sprintf("key%d", t.keys), text))
 	}
 }
 

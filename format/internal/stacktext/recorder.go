@@ -8,26 +8,19 @@ import (
 )
 
 // Recorder collects samples into a profile that may have threads, labels and
-// states already.
+// states already. Its Labels are those of the Interner.
 type Recorder struct {
 	Profile *profile.Profile
 
+	*profile.Interner
 	threads map[string]profile.ThreadID
-	states  map[string]profile.StateID
-	sets    map[string]profile.LabelsID
-	texts   map[string]string // of labels
+	texts   map[string]string
 	key     []byte
 }
 
 // NewRecorder returns a Recorder that adds to p.
 func NewRecorder(p *profile.Profile) *Recorder {
-	return &Recorder{
-		Profile: p,
-		threads: map[string]profile.ThreadID{},
-		states:  map[string]profile.StateID{"": 0},
-		sets:    map[string]profile.LabelsID{"": 0},
-		texts:   map[string]string{},
-	}
+	return &Recorder{Profile: p, Interner: profile.NewInterner(p), threads: map[string]profile.ThreadID{}, texts: map[string]string{}}
 }
 
 // Thread interns the thread of a process that has this name and id.
@@ -45,28 +38,14 @@ func (r *Recorder) Thread(process, name, id []byte) profile.ThreadID {
 }
 
 // State interns the state of that name.
-func (r *Recorder) State(name []byte) profile.StateID {
-	s, ok := r.states[string(name)]
-	if !ok {
-		s = profile.StateID(len(r.Profile.States))
-		r.Profile.States = append(r.Profile.States, Clean(name))
-		r.states[string(name)] = s
-	}
-	return s
+func (r *Recorder) State(name []byte) profile.StateID { return r.Interner.State(r.text(name)) }
+
+// Label returns a label that is a text.
+func (r *Recorder) Label(key string, text []byte) profile.Label {
+	return profile.Label{Key: key, Text: r.text(text)}
 }
 
-// Labels interns a set of labels.
-func (r *Recorder) Labels(set *LabelSet) profile.LabelsID {
-	id, ok := r.sets[string(set.key)]
-	if !ok {
-		id = profile.LabelsID(len(r.Profile.LabelSets))
-		r.Profile.LabelSets = append(r.Profile.LabelSets, set.labels(r.text))
-		r.sets[string(set.key)] = id
-	}
-	return id
-}
-
-// text returns text as a string that is shared by all labels.
+// text returns text as a string that all of its kind share.
 func (r *Recorder) text(text []byte) string {
 	s, ok := r.texts[string(text)]
 	if !ok {

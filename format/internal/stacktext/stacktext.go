@@ -7,7 +7,6 @@
 //   - Memory is both, as decoders keep them from one text for the next.
 //   - Recorder collects samples: it interns threads, states, label sets and
 //     stacks that are written innermost frame first, as all dumps write them.
-//   - LabelSet is the labels of one sample while they are being collected.
 //   - Notes counts what a reader left out, for a bounded number of warnings.
 //
 // Dumps repeat themselves: the next dump of a process has nearly all frames,
