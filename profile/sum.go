@@ -123,7 +123,7 @@ func (s *Samples) sum() {
 		}
 	}
 	s.Summed += int64(s.Len() - n)
-	s.truncate(n)
+	s.Truncate(n)
 }
 
 // sameContent reports whether two rows of one stack have the same stack in the file, too.
@@ -146,8 +146,8 @@ func (s *Samples) move(to, from int) {
 	}
 }
 
-// truncate keeps the first n rows.
-func (s *Samples) truncate(n int) {
+// Truncate keeps the first n rows.
+func (s *Samples) Truncate(n int) {
 	s.Stack, s.Value = s.Stack[:n], s.Value[:n]
 	s.Thread, s.Labels, s.State = s.Thread[:min(n, len(s.Thread))], s.Labels[:min(n, len(s.Labels))], s.State[:min(n, len(s.State))]
 	s.Time, s.Address, s.Content = s.Time[:min(n, len(s.Time))], s.Address[:min(n, len(s.Address))], s.Content[:min(n, len(s.Content))]

@@ -52,5 +52,5 @@ func (ch *chunk) scaledSample(e *eventType, r *record) {
 	}
 	ch.sample(e, r)
 	s := &ch.series[e.series]
-	s.value[len(s.value)-1] = int64(math.Round(bytes))
+	s.Value[len(s.Value)-1] = int64(math.Round(bytes))
 }

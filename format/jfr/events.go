@@ -114,7 +114,7 @@ func (m *metadata) compileEvent(name string, kind *eventKind) {
 func (ch *chunk) sample(e *eventType, r *record) {
 	s := sample{
 		stack: ch.stack(r[slotStack]), time: ch.time(r[slotStart]),
-		thread: ch.thread(r[slotThread]), state: ch.state(r[slotState]), labels: ch.context(int64(r[slotContext])),
+		Tags: profile.Tags{Thread: ch.thread(r[slotThread]), State: ch.state(r[slotState]), Labels: ch.context(int64(r[slotContext]))},
 	}
 	switch e.weight {
 	case weightSlot:
@@ -188,7 +188,7 @@ func (ch *chunk) oldObject(e *eventType, r *record) {
 // async-profiler's ends in the method.
 func (ch *chunk) methodTrace(e *eventType, r *record) {
 	ch.sample(e, r)
-	stacks := ch.series[methodTrace].stack
+	stacks := ch.series[methodTrace].Stack
 	if n := len(stacks); n > ch.from[methodTrace] && !ch.async() && r[slotMethod] != 0 {
 		fn := ch.method(r[slotMethod], false, profile.FrameUnknown)
 		stacks[n-1] = ch.p.Symbols.Stack(stacks[n-1], ch.names.frame(fn, 0, profile.FrameUnknown))

@@ -26,7 +26,7 @@ func (ch *chunk) nativeMemory(r *record, size int64, freed bool) {
 	}
 	ch.nativeEvents = append(ch.nativeEvents, nativeEvent{
 		sample: sample{
-			stack: ch.stack(r[slotStack]), time: ch.time(r[slotStart]), thread: ch.thread(r[slotThread]), value: size,
+			stack: ch.stack(r[slotStack]), time: ch.time(r[slotStart]), value: size, Tags: profile.Tags{Thread: ch.thread(r[slotThread])},
 		},
 		address: r[slotAddress], freed: freed,
 	})
@@ -56,7 +56,7 @@ func (r *recording) matchFrees() {
 			e.value = -size
 		}
 		s.add(e.sample)
-		s.address = append(s.address, e.address)
+		s.Address = append(s.Address, e.address)
 	}
 	r.nativeEvents = nil
 }

@@ -126,7 +126,7 @@ func (r *recording) decodeChunk(h header, in *input, size int, complete bool) (i
 		recording: r, header: h, b: in.buf[:size], at: in.off, base: h.startNanos - r.start, work: leastWork + workPerByte*size,
 	}
 	for i := range r.series {
-		ch.from[i] = len(r.series[i].stack)
+		ch.from[i] = r.series[i].Len()
 	}
 	damage := ch.read(complete)
 	if ch.err != nil {

@@ -81,85 +81,35 @@ var seriesTypes = [seriesCount]struct {
 	oldObjects:   {"", "", OldObjects, "jdk.OldObjectSample", false},
 }
 
-// series collects samples of one kind, column by column.
+// series collects samples of one kind.
 type series struct {
-	stack   []profile.StackID
-	time    []int64
-	thread  []profile.ThreadID
-	state   []profile.StateID
-	labels  []profile.LabelsID // nil: no row has any
-	value   []int64
-	count   []int64  // nil: each sample is one
-	address []uint64 // of native memory
-
-	hasThreads, hasStates bool
-	period                period
+	profile.Samples
+	count  []int64 // nil: each sample is one
+	period period
 }
 
 // sample is one row of a series.
 type sample struct {
-	stack  profile.StackID
-	time   int64
-	thread profile.ThreadID
-	state  profile.StateID
-	labels profile.LabelsID
-	value  int64
+	stack profile.StackID
+	time  int64
+	value int64
+	profile.Tags
 }
 
 func (s *series) add(r sample) {
-	if len(s.stack) == cap(s.stack) {
-		s.grow()
+	if s.Len() == cap(s.Stack) {
+		s.Grow(max(s.Len(), 64)) // append alone copies long columns several times as often
 	}
-	s.stack = append(s.stack, r.stack)
-	s.time = append(s.time, r.time)
-	s.thread = append(s.thread, r.thread)
-	s.state = append(s.state, r.state)
-	s.value = append(s.value, r.value)
-	if s.labels == nil && r.labels != 0 {
-		s.labels = make([]profile.LabelsID, len(s.stack)-1, cap(s.stack))
-	}
-	if s.labels != nil {
-		s.labels = append(s.labels, r.labels)
-	}
-	s.hasThreads = s.hasThreads || r.thread != 0
-	s.hasStates = s.hasStates || r.state != 0
-}
-
-// grow makes room for as many rows again. Append alone grows long columns by a
-// quarter, which copies them several times as often.
-func (s *series) grow() {
-	n := max(len(s.stack), 64)
-	s.stack = slices.Grow(s.stack, n)
-	s.time = slices.Grow(s.time, n)
-	s.thread = slices.Grow(s.thread, n)
-	s.state = slices.Grow(s.state, n)
-	s.value = slices.Grow(s.value, n)
+	s.Append(r.stack, r.value, r.time, r.Tags)
 }
 
 // row returns row i.
 func (s *series) row(i int) sample {
-	r := sample{stack: s.stack[i], time: s.time[i], thread: s.thread[i], state: s.state[i], value: s.value[i]}
-	if s.labels != nil {
-		r.labels = s.labels[i]
+	r := sample{stack: s.Stack[i], value: s.Value[i], Tags: s.Tags(i)}
+	if s.Time != nil {
+		r.time = s.Time[i]
 	}
 	return r
-}
-
-// set replaces row i.
-func (s *series) set(i int, r sample) {
-	s.stack[i], s.time[i], s.thread[i], s.state[i], s.value[i] = r.stack, r.time, r.thread, r.state, r.value
-	if s.labels != nil {
-		s.labels[i] = r.labels
-	}
-}
-
-// truncate keeps the first n rows.
-func (s *series) truncate(n int) {
-	s.stack, s.time, s.thread = s.stack[:n], s.time[:n], s.thread[:n]
-	s.state, s.value = s.state[:n], s.value[:n]
-	if s.labels != nil {
-		s.labels = s.labels[:n]
-	}
 }
 
 // period is what one sample stands for, if all samples of a series agree.
@@ -183,10 +133,10 @@ func (p *period) merge(q period) {
 func (r *recording) makeTables() {
 	r.found.twiceAllocated = r.keepFirst(alloc, allocDatadog, allocSampled)
 	r.found.twiceCPU = r.keepFirst(cpuTime, cpuDatadog)
-	hasCPUTime := len(r.series[cpuTime].stack)+len(r.series[cpuDatadog].stack) > 0
+	hasCPUTime := r.series[cpuTime].Len()+r.series[cpuDatadog].Len() > 0
 	for i := range r.series {
 		s := &r.series[i]
-		if len(s.stack) == 0 {
+		if s.Len() == 0 {
 			continue
 		}
 		t := &seriesTypes[i]
@@ -194,7 +144,7 @@ func (r *recording) makeTables() {
 			r.addTable(s, profile.ValueType{Name: t.samples, Unit: countUnit, Original: t.original}, s.counts(), t.lasts)
 		}
 		if t.value != "" && !(seriesID(i) == execution && hasCPUTime) {
-			r.addTable(s, profile.ValueType{Name: t.value, Unit: t.unit, Original: t.original}, s.value, t.lasts)
+			r.addTable(s, profile.ValueType{Name: t.value, Unit: t.unit, Original: t.original}, s.Value, t.lasts)
 		}
 	}
 	for i := range r.p.Tables {
@@ -216,10 +166,10 @@ func (r *recording) keepFirst(ids ...seriesID) (dropped int) {
 	for _, id := range ids {
 		s := &r.series[id]
 		if kept {
-			dropped += len(s.stack)
+			dropped += s.Len()
 			*s = series{}
 		}
-		kept = kept || len(s.stack) > 0
+		kept = kept || s.Len() > 0
 	}
 	return dropped
 }
@@ -229,7 +179,7 @@ func (s *series) counts() []int64 {
 	if s.count != nil {
 		return s.count
 	}
-	return slices.Repeat([]int64{1}, len(s.stack))
+	return slices.Repeat([]int64{1}, s.Len())
 }
 
 // addTable adds a table of the samples of s whose value is not 0, if there are
@@ -249,26 +199,18 @@ func (r *recording) addTable(s *series, t profile.ValueType, values []int64, las
 	}
 	table := profile.Samples{
 		Type: t, Value: nonZero(values, values, zeros), Intervals: lasts && t.Unit == nanoseconds,
-		Stack: nonZero(s.stack, values, zeros), Time: nonZero(s.time, values, zeros),
+		Stack: nonZero(s.Stack, values, zeros), Thread: nonZero(s.Thread, values, zeros), State: nonZero(s.State, values, zeros),
+		Labels: nonZero(s.Labels, values, zeros), Address: nonZero(s.Address, values, zeros),
 	}
-	if s.hasThreads {
-		table.Thread = nonZero(s.thread, values, zeros)
-	}
-	if s.hasStates {
-		table.State = nonZero(s.state, values, zeros)
-	}
-	if s.labels != nil {
-		table.Labels = nonZero(s.labels, values, zeros)
-	}
-	if s.address != nil {
-		table.Address = nonZero(s.address, values, zeros)
+	if table.Time = nonZero(s.Time, values, zeros); table.Time == nil {
+		table.Time = make([]int64, table.Len()) // all at the start
 	}
 	r.p.Tables = append(r.p.Tables, table)
 }
 
-// nonZero returns the rows of a column where values is not 0.
+// nonZero returns the rows of a column where values is not 0; nil for a column that is not there.
 func nonZero[T any](column []T, values []int64, zeros int) []T {
-	if zeros == 0 {
+	if zeros == 0 || column == nil {
 		return slices.Clip(column)
 	}
 	out := make([]T, 0, len(column)-zeros)

@@ -186,19 +186,18 @@ func (s *settings) complete(profiler string) {
 // as default; so the state tells only if both were recorded.
 func (ch *chunk) moveWallSamples() {
 	from, to := &ch.series[execution], &ch.series[wall]
-	keep := ch.from[execution]
-	for i := keep; i < len(from.stack); i++ {
-		row := from.row(i)
-		state := ch.p.States[row.state]
+	all := *from
+	from.Truncate(ch.from[execution])
+	for i := from.Len(); i < all.Len(); i++ { // what stays is put back, to its place or before it
+		row := all.row(i)
+		state := ch.p.States[row.State]
 		if ch.settings.event == "wall" || ch.settings.hasWall && state != stateDefault || state == stateSleeping {
 			to.add(row)
 			to.count = append(to.count, 1)
 			continue
 		}
-		from.set(keep, row)
-		keep++
+		from.add(row)
 	}
-	from.truncate(keep)
 }
 
 // cpuPeriod returns what an execution sample stands for.
@@ -234,17 +233,17 @@ func (s *settings) wallPeriod() period {
 func (ch *chunk) weigh(id seriesID, p period) {
 	s := &ch.series[id]
 	from := ch.from[id]
-	if from == len(s.stack) {
+	if from == s.Len() {
 		return
 	}
 	s.period.merge(p)
 	if p.unit != nanoseconds {
 		return
 	}
-	for i := from; i < len(s.value); i++ {
-		s.value[i] = p.value
+	for i := from; i < s.Len(); i++ {
+		s.Value[i] = p.value
 		if s.count != nil {
-			s.value[i] = times(s.count[i], p.value)
+			s.Value[i] = times(s.count[i], p.value)
 		}
 	}
 }
