@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
@@ -205,7 +206,7 @@ func (e *encoder) write(w *bufio.Writer, columns int) {
 		}
 		for c := range columns {
 			line = append(line, ' ')
-			line = appendNumber(line, r.counts[c], e.scale[c])
+			line = jsonscan.AppendFixed(line, r.counts[c], e.scale[c])
 		}
 		line = append(line, '\n')
 		w.Write(line)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/test/proftest"
 )
@@ -187,7 +188,7 @@ func TestNumbers(t *testing.T) {
 		{0, 0, "0"}, {-5, 0, "-5"}, {5, 1, "0.5"}, {-5, 1, "-0.5"}, {50, 1, "5"}, {1234500, 4, "123.45"}, {1, 9, "0.000000001"},
 		{math.MaxInt64, 9, "9223372036.854775807"}, {-math.MaxInt64, 18, "-9.223372036854775807"}, {math.MinInt64, 3, "-9223372036854775.808"},
 	} {
-		if got := string(appendNumber(nil, test.value, test.scale)); got != test.want {
+		if got := string(jsonscan.AppendFixed(nil, test.value, test.scale)); got != test.want {
 			t.Errorf("%d e-%d: %s, want %s", test.value, test.scale, got, test.want)
 		}
 	}
