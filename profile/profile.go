@@ -241,6 +241,13 @@ func (p *Profile) Warnf(format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Message: fmt.Sprintf(format, args...)})
 }
 
+// WarnCount adds a warning of a format that begins with a number, unless that is 0.
+func (p *Profile) WarnCount(n int, format string, args ...any) {
+	if n > 0 {
+		p.Warnf(format, append([]any{n}, args...)...)
+	}
+}
+
 // Check verifies the invariants of Profile and of its Symbols.
 // Readers call it last, so that everything behind them may rely on it.
 func (p *Profile) Check() error {

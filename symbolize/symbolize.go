@@ -225,7 +225,5 @@ func (a *application) warn() {
 	if len(a.missing) > 0 {
 		a.p.Warnf("no file for the symbols of %s in %s", first(a.missing), strings.Join(a.dirs, ", "))
 	}
-	if a.unknown > 0 {
-		a.p.Warnf("%d addresses have no name in the files of their modules", a.unknown)
-	}
+	a.p.WarnCount(a.unknown, "%d addresses have no name in the files of their modules")
 }

@@ -90,9 +90,7 @@ func (f *file) link() error {
 			stacks[i] = f.p.Symbols.Stack(stacks[i], fr)
 		}
 	}
-	if lost > 0 {
-		f.p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", lost, len(frames), profile.NoName)
-	}
+	f.p.WarnCount(lost, "%d frames of stacks are not in the list of %d frames; they count as %s", len(frames), profile.NoName)
 	t, lost := stacktext.NewTable(f.limits), 0
 	for _, s := range f.samples {
 		stack := profile.NoStack
@@ -109,9 +107,7 @@ func (f *file) link() error {
 		}
 		t.Add(row) // as many as there are samples
 	}
-	if lost > 0 {
-		f.p.Warnf("%d of %d samples have no stack in the file; they count as %s", lost, len(f.samples), profile.LostName)
-	}
+	f.p.WarnCount(lost, "%d of %d samples have no stack in the file; they count as %s", len(f.samples), profile.LostName)
 	typ := profile.NamedType(profile.WallSamples)
 	if f.period > 0 {
 		typ = profile.NamedType(profile.CPUSamples)

@@ -93,9 +93,7 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		return err
 	}
 	err := link()
-	if f.unknown > 0 {
-		p.Warnf("%d references to nodes that are not in the list of %d nodes; they count as %s", f.unknown, len(f.nodes), profile.NoName)
-	}
+	p.WarnCount(f.unknown, "%d references to nodes that are not in the list of %d nodes; they count as %s", len(f.nodes), profile.NoName)
 	if err == nil {
 		err = f.finish()
 	}

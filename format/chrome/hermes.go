@@ -203,9 +203,7 @@ func (t *trace) addHermes(h *hermes) error {
 			orphans++
 		}
 	}
-	if orphans > 0 {
-		t.p.Warnf("%d frames are called by frames that are not in the file; their stacks begin there", orphans)
-	}
+	t.p.WarnCount(orphans, "%d frames are called by frames that are not in the file; their stacks begin there")
 	if h.counted() {
 		return t.addCounted(h)
 	}
@@ -261,9 +259,7 @@ func (t *trace) addCounted(h *hermes) error {
 		t.spans(sample.at, sample.at)
 		t.counted = min(t.counted, sample.at)
 	}
-	if lost > 0 {
-		t.p.Warnf("%d of %d samples are of frames that are not in the file; they count as %s", lost, len(h.samples), profile.LostName)
-	}
+	t.p.WarnCount(lost, "%d of %d samples are of frames that are not in the file; they count as %s", len(h.samples), profile.LostName)
 	perf.Fill(t.p, events)
 	return nil
 }

@@ -315,19 +315,10 @@ func (t *trace) linkEvents() error {
 }
 
 func (t *trace) warn() {
-	for _, w := range []struct {
-		n    int
-		what string
-	}{
-		{t.unopened, "ends of events that were not open were left out"},
-		{t.unclosed, "events never end and were ended with the last event of their thread"},
-		{t.crossed, "events end behind the event around them and were ended with it"},
-		{t.unnamed, "events without a name were left out"},
-	} {
-		if w.n > 0 {
-			t.p.Warnf("%d %s", w.n, w.what)
-		}
-	}
+	t.p.WarnCount(t.unopened, "%d ends of events that were not open were left out")
+	t.p.WarnCount(t.unclosed, "%d events never end and were ended with the last event of their thread")
+	t.p.WarnCount(t.crossed, "%d events end behind the event around them and were ended with it")
+	t.p.WarnCount(t.unnamed, "%d events without a name were left out")
 	for _, v := range t.p.Threads {
 		if strings.Contains(v.Process, "node") {
 			t.p.Profiler = "node"

@@ -217,9 +217,7 @@ func (v *v8Profile) stacks(p *profile.Profile, l profile.Limits) ([]profile.Stac
 		}
 		v.nodes[c].parent = e.parent
 	}
-	if missing > 0 {
-		p.Warnf("%d nodes are named as children and are not there", missing)
-	}
+	p.WarnCount(missing, "%d nodes are named as children and are not there")
 	v.edges = nil
 	const unknown = profile.NoStack - 1
 	stacks := make([]profile.StackID, len(v.nodes))
@@ -300,15 +298,9 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 		t.samples.Bound(l)
 		t.wall.Bound(l)
 	}
-	if lost > 0 {
-		p.Warnf("%d of %d samples of a CPU profile cannot be placed, since their nodes are not in the file; they count as %s", lost, len(v.samples), profile.LostName)
-	}
-	if v.orphans > 0 {
-		p.Warnf("%d nodes of a CPU profile are called by nodes that are not in the file; their stacks begin there", v.orphans)
-	}
-	if backward > 0 {
-		p.Warnf("%d samples are earlier than the one before and were sorted by time", backward)
-	}
+	p.WarnCount(lost, "%d of %d samples of a CPU profile cannot be placed, since their nodes are not in the file; they count as %s", len(v.samples), profile.LostName)
+	p.WarnCount(v.orphans, "%d nodes of a CPU profile are called by nodes that are not in the file; their stacks begin there")
+	p.WarnCount(backward, "%d samples are earlier than the one before and were sorted by time")
 	return nil
 }
 

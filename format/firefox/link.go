@@ -50,15 +50,9 @@ func (k *linker) link() error {
 
 // warn says what was left out.
 func (k *linker) warn() {
-	if k.lost > 0 {
-		k.p.Warnf("%d samples are of stacks that are not in the file; they count as %s", k.lost, profile.LostName)
-	}
-	if k.unknown > 0 {
-		k.p.Warnf("%d references to strings, functions, frames or stacks that are not in the file; functions of these are %s", k.unknown, profile.NoName)
-	}
-	if k.counters > 0 {
-		k.p.Warnf("%d counters were left out", k.counters)
-	}
+	k.p.WarnCount(k.lost, "%d samples are of stacks that are not in the file; they count as %s", profile.LostName)
+	k.p.WarnCount(k.unknown, "%d references to strings, functions, frames or stacks that are not in the file; functions of these are %s", profile.NoName)
+	k.p.WarnCount(k.counters, "%d counters were left out")
 	if k.cpuThreads > 0 {
 		k.p.Warnf("the CPU use of samples of %d threads was left out", k.cpuThreads)
 	}

@@ -177,9 +177,7 @@ func (f *file) link(p *profile.Profile) error {
 			return err
 		}
 	}
-	if f.unknown > 0 {
-		p.Warnf("%d boxes have a name that is not in the list of %d; they count as %s", f.unknown, len(f.names), profile.NoName)
-	}
+	p.WarnCount(f.unknown, "%d boxes have a name that is not in the list of %d; they count as %s", len(f.names), profile.NoName)
 	p.CountLost()
 	return nil
 }

@@ -53,12 +53,8 @@ func (g *graph) fill(p *profile.Profile) error {
 	}
 	f := filler{Profile: p, graph: g, facts: profile.NewInterner(p)}
 	f.run(self, parents)
-	if g.overlaps > 0 {
-		p.Warnf("%d boxes are narrower than what they call; their self value is taken as 0", g.overlaps)
-	}
-	if g.narrow > 0 {
-		p.Warnf("%d %s are in frames too narrow for the page; they count as %s", g.narrow, g.typ.Unit, profile.LostName)
-	}
+	p.WarnCount(g.overlaps, "%d boxes are narrower than what they call; their self value is taken as 0")
+	p.WarnCount(int(g.narrow), "%d %s are in frames too narrow for the page; they count as %s", g.typ.Unit, profile.LostName)
 	return nil
 }
 

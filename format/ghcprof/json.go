@@ -82,9 +82,7 @@ func readJSON(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 			return &profile.ParseError{Offset: -1, Err: profile.Malformed("%s", tooMuch)}
 		}
 	}
-	if unknown > 0 {
-		p.Warnf("%d nodes are of cost centres that are not in the list of %d; they count as %s", unknown, len(frames), profile.NoName)
-	}
+	p.WarnCount(unknown, "%d nodes are of cost centres that are not in the list of %d; they count as %s", len(frames), profile.NoName)
 	c.fill()
 	return nil
 }

@@ -128,8 +128,6 @@ func link(nodes []node, p *profile.Profile) (profile.Samples, error) {
 			return t.Samples, profile.Malformed("%v", err)
 		}
 	}
-	if own > 0 {
-		p.Warnf("%d nodes have a value below the sum of their children's, which was taken as their own", own)
-	}
+	p.WarnCount(own, "%d nodes have a value below the sum of their children's, which was taken as their own")
 	return t.Done(), nil
 }

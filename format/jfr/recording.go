@@ -206,24 +206,15 @@ func (f *findings) warn(offset int64, format string, args ...any) {
 // report adds the findings to the warnings of p.
 func (f *findings) report(p *profile.Profile) {
 	p.Warnings = append(p.Warnings, f.warnings...)
-	for _, w := range []struct {
-		n      int
-		format string
-	}{
-		{f.more, "%d more warnings of this kind"},
-		{f.badEvents, "%d events are damaged and left out"},
-		{f.lostStacks, "%d samples have a stack trace that is not in the file"},
-		{f.lostMethods, "%d methods are not in the file; their frames are called " + profile.NoName},
-		{f.cutStacks, "%d stack traces were cut at the depth that the recorder was set to"},
-		{f.failedSamples, "%d CPU time samples failed and have no stack"},
-		{f.lostSamples, "%d CPU time samples were lost while recording"},
-		{f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out"},
-		{f.twiceAllocated, "%d samples of allocations are left out: other events of the recording are of the same allocations"},
-		{f.twiceCPU, "%d samples of Datadog's profiler are left out: CPU time samples of the JDK are of the same time"},
-		{f.badDumps, "%d thread dumps in the recording cannot be read"},
-	} {
-		if w.n > 0 {
-			p.Warnf(w.format, w.n)
-		}
-	}
+	p.WarnCount(f.more, "%d more warnings of this kind")
+	p.WarnCount(f.badEvents, "%d events are damaged and left out")
+	p.WarnCount(f.lostStacks, "%d samples have a stack trace that is not in the file")
+	p.WarnCount(f.lostMethods, "%d methods are not in the file; their frames are called "+profile.NoName)
+	p.WarnCount(f.cutStacks, "%d stack traces were cut at the depth that the recorder was set to")
+	p.WarnCount(f.failedSamples, "%d CPU time samples failed and have no stack")
+	p.WarnCount(f.lostSamples, "%d CPU time samples were lost while recording")
+	p.WarnCount(f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out")
+	p.WarnCount(f.twiceAllocated, "%d samples of allocations are left out: other events of the recording are of the same allocations")
+	p.WarnCount(f.twiceCPU, "%d samples of Datadog's profiler are left out: CPU time samples of the JDK are of the same time")
+	p.WarnCount(f.badDumps, "%d thread dumps in the recording cannot be read")
 }

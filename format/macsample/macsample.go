@@ -89,9 +89,7 @@ func read(r *stacktext.Reading) error {
 		return t.Malformed("no call graph is in it")
 	}
 	p.Tables = []profile.Samples{t.table.Samples(t.typ, false, 0)}
-	if t.short > 0 {
-		p.Warnf("%d lines have a smaller count than the lines below them", t.short)
-	}
+	p.WarnCount(t.short, "%d lines have a smaller count than the lines below them")
 	return nil
 }
 

@@ -91,19 +91,10 @@ func (k *linker) spend(work, at int) error {
 type notes struct{ references, payloads, shapes, numbers int }
 
 func (n *notes) report(p *profile.Profile) {
-	for _, w := range []struct {
-		count int
-		what  string
-	}{
-		{n.references, "references to entries that the dictionary does not have were left out"},
-		{n.numbers, "line or column numbers are negative or too large and were left out"},
-		{n.shapes, "samples have another number of values than of timestamps; each became one sample of their sum"},
-		{n.payloads, "profiles come with an original payload in another format, which was not read"},
-	} {
-		if w.count > 0 {
-			p.Warnf("%d %s", w.count, w.what)
-		}
-	}
+	p.WarnCount(n.references, "%d references to entries that the dictionary does not have were left out")
+	p.WarnCount(n.numbers, "%d line or column numbers are negative or too large and were left out")
+	p.WarnCount(n.shapes, "%d samples have another number of values than of timestamps; each became one sample of their sum")
+	p.WarnCount(n.payloads, "%d profiles come with an original payload in another format, which was not read")
 }
 
 // add links one message.

@@ -438,13 +438,7 @@ func (w *findings) number(n uint64) int32 {
 }
 
 func (w *findings) report(p *profile.Profile) {
-	if w.numbers > 0 {
-		p.Warnf("%d line or column numbers are negative or too large and were left out", w.numbers)
-	}
-	if w.mappings > 0 {
-		p.Warnf("%d locations are in a mapping that the profile does not have", w.mappings)
-	}
-	if n := w.functions + w.locations; n > 0 {
-		p.Warnf("%d references to functions and locations that the profile does not have; they count as %s", n, profile.NoName)
-	}
+	p.WarnCount(w.numbers, "%d line or column numbers are negative or too large and were left out")
+	p.WarnCount(w.mappings, "%d locations are in a mapping that the profile does not have")
+	p.WarnCount(w.functions+w.locations, "%d references to functions and locations that the profile does not have; they count as %s", profile.NoName)
 }

@@ -43,9 +43,7 @@ func read(t *stacktext.Reading) error {
 	f.graph.Samples(&samples, 0, 0, t.Limits.Depth)
 	p.Tables = []profile.Samples{samples}
 	callgraph.Warn(p, f.graph.Pairs())
-	if f.negative > 0 {
-		p.Warnf("%d times are negative; they count as 0", f.negative)
-	}
+	p.WarnCount(f.negative, "%d times are negative; they count as 0")
 	return nil
 }
 

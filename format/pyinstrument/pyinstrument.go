@@ -195,7 +195,5 @@ func (f *file) link() {
 		t.State = nil
 	}
 	f.p.Tables = []profile.Samples{t}
-	if f.short > 0 {
-		f.p.Warnf("%d frames have less time than their children", f.short)
-	}
+	f.p.WarnCount(f.short, "%d frames have less time than their children")
 }

@@ -183,9 +183,7 @@ func (k *linker) linkStacks(frames []profile.FrameID) {
 			k.stacks[n] = k.p.Symbols.Stack(parent, *fr)
 		}
 	}
-	if unknown > 0 {
-		k.p.Warnf("%d frames of call paths are not in the list of %d frames; they count as %s", unknown, known, profile.NoName)
-	}
+	k.p.WarnCount(unknown, "%d frames of call paths are not in the list of %d frames; they count as %s", known, profile.NoName)
 }
 
 func (k *linker) stackOf(node int32) profile.StackID {
@@ -328,19 +326,10 @@ func (k *linker) finish() {
 	for _, t := range k.tables {
 		k.p.Tables = append(k.p.Tables, t.Done())
 	}
-	for _, w := range []struct {
-		n    int
-		what string
-	}{
-		{k.file.repairs.closed, "frames were closed by a close of a frame outside of them"},
-		{k.file.repairs.ignored, "closes of frames that were not open were left out"},
-		{k.file.repairs.left, "frames were still open at the end and were closed there"},
-		{k.file.repairs.backward, "events are earlier than the one before and were moved to its time"},
-	} {
-		if w.n > 0 {
-			k.p.Warnf("%d %s", w.n, w.what)
-		}
-	}
+	k.p.WarnCount(k.file.repairs.closed, "%d frames were closed by a close of a frame outside of them")
+	k.p.WarnCount(k.file.repairs.ignored, "%d closes of frames that were not open were left out")
+	k.p.WarnCount(k.file.repairs.left, "%d frames were still open at the end and were closed there")
+	k.p.WarnCount(k.file.repairs.backward, "%d events are earlier than the one before and were moved to its time")
 	if k.p.Profiler == "py-spy" && len(k.file.profiles) > 1 {
 		k.p.Warnf("py-spy begins each thread at time 0 and leaves out when it was idle, so times of threads do not compare")
 	}

@@ -312,8 +312,6 @@ func (f *file) fillRaw(t *profile.Samples) error {
 		t.Bound(f.limits)
 	}
 	t.Bounded()
-	if unknown > 0 {
-		f.p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", unknown, len(f.order), profile.NoName)
-	}
+	f.p.WarnCount(unknown, "%d frames of stacks are not in the list of %d frames; they count as %s", len(f.order), profile.NoName)
 	return nil
 }

@@ -146,9 +146,7 @@ func (d *dhat) fill(p *profile.Profile) {
 		}
 		return call(p.Symbols, parent, &d.frames[f])
 	})
-	if lost > 0 {
-		p.Warnf("%d frames of stacks are not in the list of %d frames; they count as %s", lost, len(d.frames), profile.NoName)
-	}
+	p.WarnCount(lost, "%d frames of stacks are not in the list of %d frames; they count as %s", len(d.frames), profile.NoName)
 }
 
 // valueType returns the type of a metric. Outside of the mode heap the first two count

@@ -77,9 +77,7 @@ func readMassif(in *stacktext.Reading) error {
 	if t.comment != "" {
 		p.Comments = []string{t.comment}
 	}
-	if t.short > 0 {
-		p.Warnf("%d lines have fewer bytes than the lines below them", t.short)
-	}
+	p.WarnCount(t.short, "%d lines have fewer bytes than the lines below them")
 	return nil
 }
 
