@@ -311,17 +311,17 @@ func All() []Format {
 		{
 			Name: reports.Name, Title: "reports (perf report, gprof, hot threads, VTune, Instruments)",
 			Extensions: []string{".report"},
-			Sniff:      reports.Sniff, NewDecoder: func() Decoder { return reports.NewDecoder() },
+			Sniff:      reports.Sniff, NewDecoder: reports.NewDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",
 			Extensions: []string{".perf", ".perfscript"},
-			Sniff:      perfscript.Sniff, NewDecoder: func() Decoder { return perfscript.NewDecoder() },
+			Sniff:      perfscript.Sniff, NewDecoder: perfscript.NewDecoder,
 		},
 		{
 			Name: callgrind.Name, Title: "callgrind (Valgrind, KCachegrind, Xdebug)",
 			Extensions: []string{".callgrind", ".cachegrind"},
-			Sniff:      callgrind.Sniff, NewDecoder: func() Decoder { return callgrind.NewDecoder() }, Encode: callgrind.Encode,
+			Sniff:      callgrind.Sniff, NewDecoder: callgrind.NewDecoder, Encode: callgrind.Encode,
 		},
 		{
 			Name: "folded", Title: "folded (collapsed) stacks",

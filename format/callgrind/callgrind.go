@@ -15,8 +15,6 @@
 package callgrind
 
 import (
-	"io"
-
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -24,29 +22,14 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "callgrind"
 
-// Decoder reads files one after the other and keeps a buffer. It belongs to one
-// goroutine; the profiles that it returns do not refer to it.
-type Decoder struct {
-	in stacktext.Lines
-}
-
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads the whole of r into a new profile over s; with s nil it gets
-// Symbols of its own. A line that fits nowhere is an error with its number
+// NewDecoder returns a decoder. A line that fits nowhere is an error with its number
 // around profile.ErrMalformed.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	l = l.WithDefaults()
-	d.in.Reset(r, l.Line)
-	p := profile.New(s)
-	p.Format = Name
-	f := newFile(&d.in, p)
-	if err := f.read(); err != nil {
-		return nil, err
-	}
-	if err := f.fill(l); err != nil {
-		return nil, err
-	}
-	return p.Checked()
+func NewDecoder() profile.Decoder {
+	return stacktext.NewDecoder(Name, func(t *stacktext.Reading) error {
+		f := newFile(t.Lines, t.Profile)
+		if err := f.read(); err != nil {
+			return err
+		}
+		return f.fill(t.Limits)
+	})
 }

@@ -79,9 +79,6 @@ func (f *file) read() error {
 			return err
 		}
 	}
-	if err := f.in.Err(); err != nil {
-		return err
-	}
 	if f.isCall {
 		return f.in.Malformed("the file ends behind a call")
 	}

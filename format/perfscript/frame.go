@@ -75,7 +75,7 @@ func cutLibrary(text []byte) (symbol, library []byte) {
 // inlined one is inlined into, or noFrame.
 func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile.FrameID {
 	f := parseFrame(text)
-	s := r.symbols
+	s := r.Profile.Symbols
 	var fr profile.Frame
 	fr.Line = f.line
 	fr.Address, _ = stacktext.Hex([]byte(f.address))
@@ -117,8 +117,8 @@ func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile
 	if len(ids) == 1 {
 		return ids[0]
 	}
-	r.chains = append(r.chains, ids)
-	return profile.FrameID(-len(r.chains))
+	r.chains.list = append(r.chains.list, ids)
+	return profile.FrameID(-len(r.chains.list))
 }
 
 // module returns what a library is to frames and to functions. What is no path
@@ -131,7 +131,7 @@ func (r *run) module(library string) (profile.ModuleID, string) {
 		return 0, library
 	}
 	path := strings.TrimSuffix(library, " (deleted)")
-	return r.symbols.Module(profile.Module{Path: path}), perf.Base(path)
+	return r.Profile.Symbols.Module(profile.Module{Path: path}), perf.Base(path)
 }
 
 // splitChain splits the `a->b->c` by which JIT compilers' maps name what was

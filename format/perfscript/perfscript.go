@@ -24,8 +24,6 @@
 package perfscript
 
 import (
-	"io"
-
 	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -33,35 +31,24 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "perfscript"
 
-// Decoder reads texts one after the other. It keeps what it learned about the
-// lines of frames for the next text into the same Symbols. It belongs to one
-// goroutine; the profiles that it returns do not refer to it.
-type Decoder struct {
-	symbols *profile.Symbols
-	in      stacktext.Lines
-	frames  stacktext.Frames
-	chains  [][]profile.FrameID // outermost first; chain k is known to frames as -k-1
+// NewDecoder returns a decoder, which keeps what it learned about the lines of frames for
+// the next text into the same Symbols. Lines that fit nowhere are left out with a warning;
+// if they are more than the samples, the first is an error with its number around
+// profile.ErrMalformed.
+func NewDecoder() profile.Decoder {
+	known := &chains{}
+	return stacktext.NewDecoder(Name, func(t *stacktext.Reading) error {
+		p := t.Profile
+		p.Profiler, p.ReturnAddresses = "perf", true
+		if known.symbols != p.Symbols {
+			*known = chains{symbols: p.Symbols}
+		}
+		return newRun(t, known).read()
+	})
 }
 
-// NewDecoder returns a Decoder that knows nothing yet.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads the whole of r into a new profile over s; with s nil it gets
-// Symbols of its own. Lines that fit nowhere are left out with a warning; if they are more
-// than the samples, the first is an error with its number around profile.ErrMalformed.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	p := profile.New(s)
-	p.Format, p.Profiler, p.ReturnAddresses = Name, "perf", true
-	if d.symbols != p.Symbols {
-		d.symbols, d.chains = p.Symbols, nil
-	}
-	d.frames.Use(p.Symbols)
-	l = l.WithDefaults()
-	d.in.Reset(r, l.Line)
-	run := newRun(d, p, l)
-	if err := run.read(); err != nil {
-		return nil, err
-	}
-	run.finish()
-	return p.Checked()
+// chains are frames that one line stands for, outermost first; chain k is known as frame -k-1.
+type chains struct {
+	symbols *profile.Symbols
+	list    [][]profile.FrameID
 }

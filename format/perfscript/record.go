@@ -15,11 +15,8 @@ import (
 
 // run is the reading of one text.
 type run struct {
-	*Decoder
-	p       *profile.Profile
-	limits  profile.Limits
-	rec     *stacktext.Recorder
-	notes   stacktext.Notes
+	*stacktext.Reading
+	chains  *chains
 	fronts  stacktext.Texts // the fields before the time of a line
 	whom    []who           // by the number of the text
 	events  events
@@ -75,27 +72,19 @@ type mark struct {
 	depth int
 }
 
-func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
-	return &run{
-		Decoder: d, p: p, limits: l,
-		rec:     stacktext.NewRecorder(p),
-		periods: map[string]uint64{},
-		events:  events{limits: l, byText: map[string]*perf.Event{}},
-	}
+func newRun(t *stacktext.Reading, known *chains) *run {
+	return &run{Reading: t, chains: known, periods: map[string]uint64{}, events: events{limits: t.Limits, byText: map[string]*perf.Event{}}}
 }
 
 // read reads all lines.
 func (r *run) read() error {
-	for r.in.Next() {
-		if err := r.line(r.in.Text()); err != nil {
+	for r.Next() {
+		if err := r.line(r.Text()); err != nil {
 			return err
 		}
-		if r.open && r.in.Cut() {
-			r.notes.Add("the text ends within a line: its last sample may be cut", "", r.in.Number())
+		if r.open && r.Cut() {
+			r.Notes.Add("the text ends within a line: its last sample may be cut", "", r.Number())
 		}
-	}
-	if err := r.in.Err(); err != nil {
-		return err
 	}
 	if err := r.close(); err != nil {
 		return err
@@ -103,15 +92,16 @@ func (r *run) read() error {
 	if r.odd > r.samples {
 		return r.firstOdd // hardly what perf script prints
 	}
+	r.finish()
 	return nil
 }
 
 // skip leaves out a line that fits nowhere.
 func (r *run) skip(format string, line []byte) {
 	if r.odd++; r.odd == 1 {
-		r.firstOdd = r.in.Malformed(format, excerpt(line))
+		r.firstOdd = r.Malformed(format, excerpt(line))
 	}
-	r.notes.Add("a line that is neither the head of a sample nor a frame was left out", "lines that are neither heads of samples nor frames were left out", r.in.Number())
+	r.Notes.Add("a line that is neither the head of a sample nor a frame was left out", "lines that are neither heads of samples nor frames were left out", r.Number())
 }
 
 // line reads one line. What it can be depends on whether a record is open: a
@@ -152,14 +142,14 @@ func (r *run) begin(h header) error {
 		return err
 	}
 	if bytes.HasPrefix(h.rest, []byte("PERF_RECORD_")) || bytes.HasPrefix(h.event, []byte("PERF_RECORD_")) {
-		r.notes.Add("an event that is no sample was left out", "events that are no samples were left out", r.in.Number())
+		r.Notes.Add("an event that is no sample was left out", "events that are no samples were left out", r.Number())
 		return nil
 	}
 	r.open = true
 	r.strong = r.strong || h.strong()
 	r.usual = r.usual || h.usual()
 	if h.period > 1<<63-1 {
-		return r.in.Malformed("a period of more than 63 bits")
+		return r.Malformed("a period of more than 63 bits")
 	}
 	if !h.hasPeriod && len(r.periods) > 0 {
 		h.period, h.hasPeriod = r.periods[string(h.event)]
@@ -167,7 +157,7 @@ func (r *run) begin(h header) error {
 	r.head = h
 	r.head.who = r.who(h.front)
 	if r.head.of = r.events.find(h.event, h.hasPeriod); r.head.of == nil {
-		return r.in.Malformed("more than %d different events", maxEvents)
+		return r.Malformed("more than %d different events", maxEvents)
 	}
 	if frameShaped(h.rest) {
 		r.inHead = true
@@ -183,10 +173,10 @@ func (r *run) who(front []byte) who {
 		var w who
 		name, pid, tid, cpu := parseFront(front)
 		if len(name)+len(pid)+len(tid) > 0 {
-			w.thread = r.rec.Thread(pid, name, tid)
+			w.thread = r.Thread(pid, name, tid)
 		}
 		if n, ok := stacktext.Uint(cpu); ok {
-			w.labels = r.rec.Labels([]profile.Label{{Key: "cpu", Num: n}})
+			w.labels = r.Labels([]profile.Label{{Key: "cpu", Num: n}})
 		}
 		i = int32(len(r.whom))
 		r.fronts.Add(front, i)
@@ -241,7 +231,7 @@ func (r *run) close() error {
 	}
 	h := &r.head
 	if !h.strong() && !h.hasThread && len(r.pieces) == 0 {
-		return r.in.Malformed("a sample without time, event, thread or stack")
+		return r.Malformed("a sample without time, event, thread or stack")
 	}
 	if len(r.pieces) == 0 && len(h.event) > 0 && !h.hasPeriod && !h.usual() {
 		r.open = false // a message that ends its first word in a colon
@@ -255,7 +245,7 @@ func (r *run) close() error {
 	if value != 0 {
 		h.of.HasTime = h.of.HasTime || h.hasTime
 		if !h.of.Add(stacktext.Row{Stack: stack, Value: value, Time: h.time, Thread: h.who.thread, Labels: h.who.labels}, h.period) {
-			return r.in.Malformed("the periods of %s add up to more than 63 bits", h.event)
+			return r.Malformed("the periods of %s add up to more than 63 bits", h.event)
 		}
 	}
 	r.samples++
@@ -318,26 +308,26 @@ func (r *run) extend(at *mark, text []byte, inlined bool) error {
 		r.key = binary.LittleEndian.AppendUint32(append(append(r.key[:0], text...), 0), uint32(at.frame))
 		key = r.key
 	}
-	frame, ok := r.frames.Find(key)
+	frame, ok := r.Known.Find(key)
 	if !ok {
 		frame = r.newFrame(text, inlined, at.frame)
-		r.frames.Add(key, frame)
+		r.Known.Add(key, frame)
 	}
 	if frame >= 0 {
 		r.push(at, frame)
 	} else {
-		for _, f := range r.chains[-frame-1] {
+		for _, f := range r.chains.list[-frame-1] {
 			r.push(at, f)
 		}
 	}
-	if at.depth > r.limits.Depth {
-		return r.in.At(profile.TooDeep(r.limits.Depth))
+	if at.depth > r.Limits.Depth {
+		return r.At(profile.TooDeep(r.Limits.Depth))
 	}
 	return nil
 }
 
 func (r *run) push(at *mark, frame profile.FrameID) {
-	at.stack = r.symbols.Stack(at.stack, frame)
+	at.stack = r.Profile.Symbols.Stack(at.stack, frame)
 	at.frame = frame
 	at.depth++
 }
@@ -359,15 +349,15 @@ func (r *run) comment(line string) {
 	}
 	switch strings.TrimSpace(key) {
 	case "perf version":
-		r.p.ProfilerVersion = value
+		r.Profile.ProfilerVersion = value
 	case "captured on":
 		// In the recording machine's time zone, which is not said.
 		if t, err := time.Parse(time.ANSIC, value); err == nil {
-			r.p.Start = t
+			r.Profile.Start = t
 		}
 	case "cmdline":
-		if len(r.p.Comments) == 0 {
-			r.p.Comments = append(r.p.Comments, value)
+		if len(r.Profile.Comments) == 0 {
+			r.Profile.Comments = append(r.Profile.Comments, value)
 		}
 	case "event":
 		r.event(value)
@@ -398,11 +388,10 @@ func (r *run) event(attributes string) {
 
 // finish fills in what is known at the end only.
 func (r *run) finish() {
-	perf.Fill(r.p, r.events.list)
-	r.p.CountLost()
-	if len(r.p.Tables) == 0 {
-		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
-		r.p.Warnf("the file holds no samples")
+	perf.Fill(r.Profile, r.events.list)
+	r.Profile.CountLost()
+	if len(r.Profile.Tables) == 0 {
+		r.Profile.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		r.Profile.Warnf("the file holds no samples")
 	}
-	r.p.Warnings = r.notes.Warnings(r.p.Warnings)
 }
