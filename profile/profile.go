@@ -24,8 +24,10 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -189,6 +191,21 @@ func (s *Samples) Total() int64 {
 		}
 	}
 	return sum
+}
+
+// ByThread returns the rows of each of n threads, in the order of their times.
+func (s *Samples) ByThread(n int) [][]int {
+	rows := make([][]int, n)
+	for i := range s.Stack {
+		t := s.Tags(i).Thread
+		rows[t] = append(rows[t], i)
+	}
+	if s.Time != nil {
+		for _, r := range rows {
+			slices.SortStableFunc(r, func(a, b int) int { return cmp.Compare(s.Time[a], s.Time[b]) })
+		}
+	}
+	return rows
 }
 
 // Thread is one thread of the recorded process. A thread frame of a text format

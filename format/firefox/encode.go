@@ -1,7 +1,7 @@
 package firefox
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -31,15 +31,15 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 		return fmt.Errorf("writing a Firefox profile: %w", err)
 	}
 	e.write()
-	if err := e.w.Flush(); err != nil {
+	if err := e.Flush(); err != nil {
 		return fmt.Errorf("writing a Firefox profile: %w", err)
 	}
 	return nil
 }
 
-// encoder writes one profile. Errors of w come back from its Flush.
+// encoder writes one profile.
 type encoder struct {
-	writer
+	jsonscan.Writer
 	p          *profile.Profile
 	samples    *profile.Samples
 	native, js *profile.Samples // or nil
@@ -49,7 +49,7 @@ type encoder struct {
 	libs       map[profile.ModuleID]int32
 	libList    []profile.ModuleID
 	moduleOf   map[profile.FunctionID]profile.ModuleID // of the first frame of a function that has one
-	marks      marks
+	symbols    threadSymbols                           // of the thread at hand
 	categories categoryList
 	usesJS     bool
 }
@@ -63,7 +63,7 @@ func newEncoder(w io.Writer, p *profile.Profile, table int) (*encoder, error) {
 		return nil, fmt.Errorf("no table %d in a profile of %d", table, len(p.Tables))
 	}
 	e := &encoder{
-		writer: writer{w: bufio.NewWriterSize(w, 64<<10)}, p: p, samples: &p.Tables[table],
+		Writer: jsonscan.NewWriter(w), p: p, samples: &p.Tables[table], symbols: newThreadSymbols(p.Symbols),
 		strings: map[string]int32{}, libs: map[profile.ModuleID]int32{}, moduleOf: map[profile.FunctionID]profile.ModuleID{},
 	}
 	for i := range p.Tables {
@@ -80,29 +80,17 @@ func newEncoder(w io.Writer, p *profile.Profile, table int) (*encoder, error) {
 
 func (e *encoder) write() {
 	e.survey()
-	e.marks = newMarks(e.p.Symbols)
-	e.str(`{"meta":`)
+	e.Put(`{"meta":`)
 	e.meta()
-	e.str(`,"threads":[`)
+	e.Put(`,"threads":`)
 	mains := map[string]bool{}
-	for i, t := range e.threads() {
-		if i > 0 {
-			e.str(",")
-		}
-		e.thread(&t, mains)
-	}
-	e.str(`],"libs":[`)
-	for i, m := range e.libList {
-		e.comma(i)
-		e.lib(e.p.Symbols.Modules[m])
-	}
-	e.str(`],"shared":{"stringArray":[`)
-	for i, s := range e.stringList {
-		e.comma(i)
-		e.text(s)
-	}
-	e.str("]}}\n")
-	e.flush(0)
+	threads := e.threads()
+	e.List(len(threads), func(i int) { e.thread(&threads[i], mains) })
+	e.Put(`,"libs":`)
+	e.List(len(e.libList), func(i int) { e.lib(e.p.Symbols.Modules[e.libList[i]]) })
+	e.Put(`,"shared":{"stringArray":`)
+	e.List(len(e.stringList), func(i int) { e.Put("", e.stringList[i]) })
+	e.Put("}}\n")
 }
 
 // survey looks at the frames in use: which categories they have, in which libraries
@@ -140,48 +128,34 @@ func (e *encoder) survey() {
 
 func (e *encoder) meta() {
 	p := e.p
-	e.str(`{"version":30,"preprocessedProfileVersion":` + strconv.Itoa(written) + `,"interval":`)
+	e.Put(`{"version":30,"preprocessedProfileVersion":` + strconv.Itoa(written) + `,"interval":`)
 	e.millis(int64(e.interval()))
-	e.str(`,"startTime":`)
-	if start := int64(0); !p.Start.IsZero() {
-		start = p.Start.UnixNano()
-		e.millis(start)
+	e.Put(`,"startTime":`)
+	if p.Start.IsZero() {
+		e.Put("0")
 	} else {
-		e.str("0")
+		e.millis(p.Start.UnixNano())
 	}
 	if p.Duration > 0 {
-		e.str(`,"profilingStartTime":0,"profilingEndTime":`)
+		e.Put(`,"profilingStartTime":0,"profilingEndTime":`)
 		e.millis(int64(p.Duration))
 	}
-	e.str(`,"processType":0,"product":"` + product + `","importedFrom":`)
-	if from := p.Profiler; from != "" {
-		e.text(from)
-	} else {
-		e.text(p.Format)
-	}
+	e.Put(`,"processType":0,"product":"`+product+`","importedFrom":`, cmp.Or(p.Profiler, p.Format))
 	if p.ProfilerVersion != "" {
-		e.str(`,"misc":`)
-		e.text(p.ProfilerVersion)
+		e.Put(`,"misc":`, p.ProfilerVersion)
 	}
-	e.str(`,"stackwalk":0,"symbolicated":true,"sourceCodeIsNotOnSearchfox":true,"keepProfileThreadOrder":true,"usesOnlyOneStackType":`)
+	e.Put(`,"stackwalk":0,"symbolicated":true,"sourceCodeIsNotOnSearchfox":true,"keepProfileThreadOrder":true,"usesOnlyOneStackType":`)
 	e.bool(!e.usesJS)
-	e.str(`,"categories":[`)
-	for i, c := range e.categories.list {
-		e.comma(i)
-		e.str(`{"name":`)
-		e.text(c.name)
-		e.str(`,"color":`)
-		e.text(c.color)
-		e.str(`,"subcategories":["Other"`)
-		for _, sub := range c.subcategories[1:] {
-			e.str(",")
-			e.text(sub)
-		}
-		e.str("]}")
-	}
-	e.str(`],"markerSchema":[`)
+	e.Put(`,"categories":`)
+	e.List(len(e.categories.list), func(i int) {
+		c := &e.categories.list[i]
+		e.Put(`{"name":`, c.name, `,"color":`, c.color, `,"subcategories":`)
+		e.List(len(c.subcategories), func(i int) { e.Put("", c.subcategories[i]) })
+		e.Put("}")
+	})
+	e.Put(`,"markerSchema":`)
 	e.markerSchema()
-	e.str("]}")
+	e.Put("}")
 }
 
 // interval is the time between two samples that have no times.
@@ -194,17 +168,8 @@ func (e *encoder) interval() time.Duration {
 
 // lib writes one library.
 func (e *encoder) lib(m profile.Module) {
-	e.str(`{"arch":"","name":`)
-	e.text(m.Path)
-	e.str(`,"path":`)
-	e.text(m.Path)
-	e.str(`,"debugName":`)
-	e.text(m.Path)
-	e.str(`,"debugPath":`)
-	e.text(m.Path)
-	e.str(`,"breakpadId":`)
-	e.text(m.BuildID)
-	e.str(`,"codeId":null}`)
+	e.Put(`{"arch":"","name":`, m.Path, `,"path":`, m.Path, `,"debugName":`, m.Path, `,"debugPath":`, m.Path,
+		`,"breakpadId":`, m.BuildID, `,"codeId":null}`)
 }
 
 // string returns the id of a string of the file.
@@ -242,13 +207,8 @@ func (e *encoder) threads() []threadRows {
 		if part.t == nil {
 			continue
 		}
-		for row := range part.t.Stack {
-			id := profile.ThreadID(0)
-			if part.t.Thread != nil {
-				id = part.t.Thread[row]
-			}
-			rows := part.rows(&all[id])
-			*rows = append(*rows, row)
+		for id, rows := range part.t.ByThread(len(all)) {
+			*part.rows(&all[id]) = rows
 		}
 	}
 	for i, m := range e.p.Markers {
@@ -256,70 +216,30 @@ func (e *encoder) threads() []threadRows {
 	}
 	for i := range all {
 		all[i].id = profile.ThreadID(i)
-		byTime(e.samples, all[i].samples)
-		byTime(e.native, all[i].native)
-		byTime(e.js, all[i].js)
 	}
 	return slices.DeleteFunc(all, func(t threadRows) bool {
 		return len(t.samples)+len(t.native)+len(t.js)+len(t.markers) == 0
 	})
 }
 
-// writer appends JSON to a buffer and hands it on.
-type writer struct {
-	w   *bufio.Writer
-	buf []byte
-}
-
-// flush hands on what is buffered when it is more than most.
-func (w *writer) flush(most int) {
-	if len(w.buf) > most {
-		w.w.Write(w.buf)
-		w.buf = w.buf[:0]
-	}
-}
-
-func (w *writer) str(s string) {
-	w.buf = append(w.buf, s...)
-	w.flush(32 << 10)
-}
-
-func (w *writer) comma(i int) {
-	if i > 0 {
-		w.buf = append(w.buf, ',')
-	}
-}
-
-func (w *writer) text(s string) {
-	w.buf = jsonscan.AppendText(w.buf, s)
-	w.flush(32 << 10)
-}
-
-func (w *writer) int(v int64) { w.buf = strconv.AppendInt(w.buf, v, 10) }
-
-func (w *writer) bool(v bool) { w.buf = strconv.AppendBool(w.buf, v) }
+func (e *encoder) bool(v bool) { e.Put(strconv.FormatBool(v)) }
 
 // millis writes nanoseconds as milliseconds.
-func (w *writer) millis(v int64) { w.buf = jsonscan.AppendFixed(w.buf, v, 6) }
+func (e *encoder) millis(v int64) { e.Fixed(v, 6) }
 
 // column writes one column of n entries; entry writes one.
-func (w *writer) column(name string, n int, entry func(i int)) {
-	w.str(`,"` + name + `":[`)
-	for i := range n {
-		w.comma(i)
-		entry(i)
-		w.flush(32 << 10)
-	}
-	w.str("]")
+func (e *encoder) column(name string, n int, entry func(i int)) {
+	e.Put(`,"` + name + `":`)
+	e.List(n, entry)
 }
 
 // ids writes a column of numbers in which absent is null.
-func (w *writer) ids(name string, n int, entry func(i int) int32) {
-	w.column(name, n, func(i int) {
+func (e *encoder) ids(name string, n int, entry func(i int) int32) {
+	e.column(name, n, func(i int) {
 		if v := entry(i); v != absent {
-			w.int(int64(v))
+			e.Int(int64(v))
 		} else {
-			w.buf = append(w.buf, "null"...)
+			e.Put("null")
 		}
 	})
 }

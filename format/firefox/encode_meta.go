@@ -160,21 +160,15 @@ func (e *encoder) markerSchema() {
 			}
 		}
 	}
-	for i, kind := range order {
-		e.comma(i)
-		e.str(`{"name":`)
-		e.text(kind)
-		e.str(`,"display":["marker-chart","marker-table","timeline-overview"],"fields":[`)
-		for j, key := range fields[kind] {
-			e.comma(j)
-			e.str(`{"key":`)
-			e.text(key)
-			e.str(`,"label":`)
-			e.text(key)
-			e.str(`,"format":"string"}`)
-		}
-		e.str("]}")
-	}
+	e.List(len(order), func(i int) {
+		kind := order[i]
+		e.Put(`{"name":`, kind, `,"display":["marker-chart","marker-table","timeline-overview"],"fields":`)
+		e.List(len(fields[kind]), func(j int) {
+			key := fields[kind][j]
+			e.Put(`{"key":`, key, `,"label":`, key, `,"format":"string"}`)
+		})
+		e.Put("}")
+	})
 }
 
 // markers writes the markers of a thread.
@@ -190,7 +184,7 @@ func (e *encoder) markers(t *threadRows) {
 		if m(i).End > m(i).Start {
 			e.millis(m(i).End)
 		} else {
-			e.str("null")
+			e.Put("null")
 		}
 	})
 	e.ids("phase", n, func(i int) int32 {
@@ -206,25 +200,20 @@ func (e *encoder) markers(t *threadRows) {
 		group, _ := e.categories.ofCategory(e.p.Symbols.Categories[m(i).Category])
 		return group
 	})
-	e.str("}")
+	e.Put("}")
 }
 
 // payload writes the fields of a marker.
 func (e *encoder) payload(m *profile.Marker) {
-	e.str(`{"type":`)
-	e.text(typeOf(m))
+	e.Put(`{"type":`, typeOf(m))
 	for _, f := range m.Fields {
-		if f.Key == "type" {
-			continue
-		}
-		e.str(",")
-		e.text(f.Key)
-		e.str(":")
-		if f.Text != "" {
-			e.text(f.Text)
-		} else {
-			e.str(strconv.FormatInt(f.Num, 10))
+		switch {
+		case f.Key == "type":
+		case f.Text != "":
+			e.Put(",", f.Key, ":", f.Text)
+		default:
+			e.Put(",", f.Key, ":"+strconv.FormatInt(f.Num, 10))
 		}
 	}
-	e.str("}")
+	e.Put("}")
 }

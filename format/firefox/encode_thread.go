@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -14,15 +14,25 @@ import (
 // their own, in their order.
 type local[T ~int32] struct {
 	list []T
-	of   []int32 // by id in the Symbols; shared by all threads, valid for those in list
+	of   []int32 // by id in the Symbols, absent if it is not in list
 }
 
-// use adds an entry and reports whether it is new. mark is of this thread only.
-func (l *local[T]) use(id T, marks []int32, mark int32) bool {
-	if marks[id] == mark {
+func newLocal[T ~int32](n int) local[T] { return local[T]{of: slices.Repeat([]int32{absent}, n)} }
+
+// reset forgets the entries.
+func (l *local[T]) reset() {
+	for _, id := range l.list {
+		l.of[id] = absent
+	}
+	l.list = l.list[:0]
+}
+
+// use adds an entry and reports whether it is new.
+func (l *local[T]) use(id T) bool {
+	if l.of[id] != absent {
 		return false
 	}
-	marks[id] = mark
+	l.of[id] = 0
 	l.list = append(l.list, id)
 	return true
 }
@@ -35,21 +45,6 @@ func (l *local[T]) number() {
 	}
 }
 
-// marks tell which thread used an entry of the Symbols last, and numbers hold the
-// columns of local: one allocation for all threads.
-type marks struct {
-	stacks, frames, functions    []int32
-	stackOf, frameOf, functionOf []int32
-}
-
-func newMarks(s *profile.Symbols) marks {
-	column := func(n int) []int32 { return make([]int32, n) }
-	return marks{
-		stacks: column(s.Stacks.Len()), frames: column(len(s.Frames)), functions: column(len(s.Functions)),
-		stackOf: column(s.Stacks.Len()), frameOf: column(len(s.Frames)), functionOf: column(len(s.Functions)),
-	}
-}
-
 // threadSymbols are the symbols of one thread.
 type threadSymbols struct {
 	stacks    local[profile.StackID]
@@ -59,19 +54,26 @@ type threadSymbols struct {
 	resource  map[string]int32
 }
 
+func newThreadSymbols(s *profile.Symbols) threadSymbols {
+	return threadSymbols{stacks: newLocal[profile.StackID](s.Stacks.Len()), frames: newLocal[profile.FrameID](len(s.Frames)),
+		functions: newLocal[profile.FunctionID](len(s.Functions))}
+}
+
+// symbolsOf returns the symbols of a thread, until the next.
 func (e *encoder) symbolsOf(t *threadRows) *threadSymbols {
-	s := e.p.Symbols
-	mark := int32(t.id) + 1
-	l := &threadSymbols{resource: map[string]int32{}}
-	l.stacks.of, l.frames.of, l.functions.of = e.marks.stackOf, e.marks.frameOf, e.marks.functionOf
+	s, l := e.p.Symbols, &e.symbols
+	l.stacks.reset()
+	l.frames.reset()
+	l.functions.reset()
+	l.resources, l.resource = nil, map[string]int32{}
 	for _, part := range []struct {
 		t    *profile.Samples
 		rows []int
 	}{{e.samples, t.samples}, {e.native, t.native}, {e.js, t.js}} {
 		for _, row := range part.rows {
-			for st := part.t.Stack[row]; st != profile.NoStack && l.stacks.use(st, e.marks.stacks, mark); st = s.Parent(st) {
-				if fr := s.Leaf(st); l.frames.use(fr, e.marks.frames, mark) {
-					l.functions.use(s.Frames[fr].Function, e.marks.functions, mark)
+			for st := part.t.Stack[row]; st != profile.NoStack && l.stacks.use(st); st = s.Parent(st) {
+				if fr := s.Leaf(st); l.frames.use(fr) {
+					l.functions.use(s.Frames[fr].Function)
 				}
 			}
 		}
@@ -81,10 +83,7 @@ func (e *encoder) symbolsOf(t *threadRows) *threadSymbols {
 	l.functions.number()
 	for _, fn := range l.functions.list {
 		if m := s.Functions[fn].Module; m != "" {
-			if _, ok := l.resource[m]; !ok {
-				l.resource[m] = int32(len(l.resources))
-				l.resources = append(l.resources, m)
-			}
+			intern.Number(l.resource, &l.resources, m, m)
 		}
 	}
 	return l
@@ -104,30 +103,25 @@ func (e *encoder) thread(t *threadRows, mains map[string]bool) {
 		name = noThread
 	}
 	pid = cmp.Or(pid, "0")
-	e.str(`{"name":`)
-	e.text(name)
-	e.str(`,"isMainThread":`)
+	e.Put(`{"name":`, name, `,"isMainThread":`)
 	e.bool(!mains[pid])
 	mains[pid] = true
 	if process != "" {
-		e.str(`,"processName":`)
-		e.text(process)
+		e.Put(`,"processName":`, process)
 	}
-	e.str(`,"pid":`)
-	e.text(pid)
-	e.str(`,"tid":`)
+	e.Put(`,"pid":`, pid, `,"tid":`)
 	tid := who.ID
 	if t.id == 0 {
 		tid = "0"
 	}
 	e.tid(tid)
-	e.str(`,"processType":"default","processStartupTime":0,"processShutdownTime":null,"registerTime":0,"unregisterTime":null,"pausedRanges":[]`)
+	e.Put(`,"processType":"default","processStartupTime":0,"processShutdownTime":null,"registerTime":0,"unregisterTime":null,"pausedRanges":[]`)
 	s := e.symbolsOf(t)
 	e.funcTable(s)
 	e.frameTable(s)
 	e.stackTable(s)
 	e.resourceTable(s)
-	e.str(`,"nativeSymbols":{"length":0,"libIndex":[],"address":[],"name":[],"functionSize":[]}`)
+	e.Put(`,"nativeSymbols":{"length":0,"libIndex":[],"address":[],"name":[],"functionSize":[]}`)
 	e.rows("samples", e.samples, t.samples, s, tid)
 	if len(t.native) > 0 {
 		e.rows("nativeAllocations", e.native, t.native, s, tid)
@@ -136,15 +130,15 @@ func (e *encoder) thread(t *threadRows, mains map[string]bool) {
 		e.rows("jsAllocations", e.js, t.js, s, tid)
 	}
 	e.markers(t)
-	e.str("}")
+	e.Put("}")
 }
 
 // tid writes the id of a thread: a number if it is one.
 func (e *encoder) tid(id string) {
 	if n, err := strconv.ParseInt(id, 10, 53); err == nil && strconv.FormatInt(n, 10) == id {
-		e.int(n)
+		e.Int(n)
 	} else {
-		e.text(id)
+		e.Put("", id)
 	}
 }
 
@@ -162,7 +156,7 @@ func splitProcess(process string) (name, pid string) {
 }
 
 func (e *encoder) begin(name string, length int) {
-	e.str(`,"` + name + `":{"length":` + strconv.Itoa(length))
+	e.Put(`,"` + name + `":{"length":` + strconv.Itoa(length))
 }
 
 func (e *encoder) funcTable(s *threadSymbols) {
@@ -178,7 +172,7 @@ func (e *encoder) funcTable(s *threadSymbols) {
 		if !ok {
 			r = -1
 		}
-		e.int(int64(r))
+		e.Int(int64(r))
 	})
 	e.ids("fileName", n, func(i int) int32 {
 		if fn(i).File == "" {
@@ -188,7 +182,7 @@ func (e *encoder) funcTable(s *threadSymbols) {
 	})
 	e.ids("lineNumber", n, func(i int) int32 { return orAbsent(fn(i).StartLine) })
 	e.ids("columnNumber", n, func(i int) int32 { return orAbsent(fn(i).Column) })
-	e.str("}")
+	e.Put("}")
 }
 
 // orAbsent returns a line or column, absent if it is not known.
@@ -210,12 +204,12 @@ func (e *encoder) frameTable(s *threadSymbols) {
 	e.ids("func", n, func(i int) int32 { return s.functions.of[fr(i).Function] })
 	e.column("address", n, func(i int) {
 		if a := fr(i).Address; a > 0 && a <= maxAddress {
-			e.int(int64(a))
+			e.Int(int64(a))
 		} else {
-			e.int(-1)
+			e.Int(-1)
 		}
 	})
-	e.column("inlineDepth", n, func(i int) { e.int(int64(fr(i).InlineDepth)) })
+	e.column("inlineDepth", n, func(i int) { e.Int(int64(fr(i).InlineDepth)) })
 	null := func(int) int32 { return absent }
 	e.ids("category", n, func(i int) int32 { group, _ := e.categories.of(e.p.Symbols, fr(i)); return group })
 	e.ids("subcategory", n, func(i int) int32 { _, sub := e.categories.of(e.p.Symbols, fr(i)); return sub })
@@ -223,7 +217,7 @@ func (e *encoder) frameTable(s *threadSymbols) {
 	e.ids("innerWindowID", n, null)
 	e.ids("line", n, func(i int) int32 { return orAbsent(fr(i).Line) })
 	e.ids("column", n, func(i int) int32 { return orAbsent(fr(i).Column) })
-	e.str("}")
+	e.Put("}")
 }
 
 func (e *encoder) stackTable(s *threadSymbols) {
@@ -231,7 +225,7 @@ func (e *encoder) stackTable(s *threadSymbols) {
 	e.begin("stackTable", len(list))
 	e.ids("frame", len(list), func(i int) int32 { return s.frames.of[e.p.Symbols.Leaf(list[i])] })
 	e.ids("prefix", len(list), func(i int) int32 { return s.stack(e.p.Symbols.Parent(list[i])) })
-	e.str("}")
+	e.Put("}")
 }
 
 // stack returns the row of a stack, or absent.
@@ -260,14 +254,7 @@ func (e *encoder) resourceTable(s *threadSymbols) {
 	e.ids("host", n, func(int) int32 { return absent })
 	e.ids("type", n, func(int) int32 { return 1 })
 	e.ids("lib", n, func(i int) int32 { return libs[i] })
-	e.str("}")
-}
-
-// byTime sorts rows of a table by their times, if it has any.
-func byTime(t *profile.Samples, rows []int) {
-	if t != nil && t.Time != nil {
-		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(t.Time[a], t.Time[b]) })
-	}
+	e.Put("}")
 }
 
 // rows writes rows of a table of samples.
@@ -288,22 +275,22 @@ func (e *encoder) rows(name string, t *profile.Samples, rows []int, s *threadSym
 		one = one && t.Value[row] == 1
 	}
 	if one {
-		e.str(`,"weight":null`)
+		e.Put(`,"weight":null`)
 	} else {
-		e.column("weight", n, func(i int) { e.buf = jsonscan.AppendFixed(e.buf, t.Value[rows[i]], decimals) })
+		e.column("weight", n, func(i int) { e.Fixed(t.Value[rows[i]], decimals) })
 	}
-	e.str(`,"weightType":"` + kind + `"`)
+	e.Put(`,"weightType":"` + kind + `"`)
 	if name == "nativeAllocations" && t.Address != nil {
-		e.column("memoryAddress", n, func(i int) { e.int(int64(t.Address[rows[i]] & maxAddress)) })
+		e.column("memoryAddress", n, func(i int) { e.Int(int64(t.Address[rows[i]] & maxAddress)) })
 		e.column("threadId", n, func(int) { e.tid(tid) })
 	}
 	if name == "jsAllocations" {
-		e.column("className", n, func(int) { e.str(`""`) })
-		e.column("typeName", n, func(int) { e.str(`""`) })
-		e.column("coarseType", n, func(int) { e.str(`""`) })
+		e.column("className", n, func(int) { e.Put(`""`) })
+		e.column("typeName", n, func(int) { e.Put(`""`) })
+		e.column("coarseType", n, func(int) { e.Put(`""`) })
 		e.column("inNursery", n, func(int) { e.bool(false) })
 	}
-	e.str("}")
+	e.Put("}")
 }
 
 // weightTypeOf returns the type of weights for a value type and the decimals that

@@ -1,14 +1,12 @@
 package speedscope
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -29,125 +27,70 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 	if table < 0 || table >= len(p.Tables) {
 		return fmt.Errorf("writing speedscope: no table %d in a profile of %d", table, len(p.Tables))
 	}
-	e := encoder{p: p, s: &p.Tables[table], w: bufio.NewWriterSize(w, 64<<10)}
+	e := encoder{Writer: jsonscan.NewWriter(w), p: p, s: &p.Tables[table]}
 	e.write()
-	if err := e.w.Flush(); err != nil {
+	if err := e.Flush(); err != nil {
 		return fmt.Errorf("writing speedscope: %w", err)
 	}
 	return nil
 }
 
-// encoder writes one table. Errors of w come back from its Flush.
+// encoder writes one table.
 type encoder struct {
-	p   *profile.Profile
-	s   *profile.Samples
-	w   *bufio.Writer
-	buf []byte
+	jsonscan.Writer
+	p *profile.Profile
+	s *profile.Samples
 
-	index map[profile.FrameID]int32 // of each frame in the file
+	index []int32 // of each frame in use, its place in the file
 	path  []profile.FrameID
 }
 
 func (e *encoder) write() {
-	t := e.s.Type
-	e.buf = append(e.buf, `{"$schema":"`+schema+`","exporter":"dendro","name":`...)
-	e.buf = jsonscan.AppendText(e.buf, t.Name)
-	e.buf = append(e.buf, `,"activeProfileIndex":0,"shared":{"frames":[`...)
-	e.writeFrames()
-	e.buf = append(e.buf, `]},"profiles":[`...)
-	for i, rows := range e.threads() {
-		if i > 0 {
-			e.buf = append(e.buf, ',')
-		}
-		e.writeProfile(rows)
-	}
-	e.buf = append(e.buf, "]}\n"...)
-	e.w.Write(e.buf)
+	e.Put(`{"$schema":"`+schema+`","exporter":"dendro","name":`, e.s.Type.Name, `,"activeProfileIndex":0,"shared":{"frames":`)
+	frames := e.frames()
+	e.List(len(frames), func(i int) { e.writeFrame(frames[i]) })
+	e.Put(`},"profiles":`)
+	threads := slices.DeleteFunc(e.s.ByThread(len(e.p.Threads)), func(rows []int) bool { return len(rows) == 0 })
+	e.List(len(threads), func(i int) { e.writeProfile(threads[i]) })
+	e.Put("}\n")
 }
 
-// flush hands on what is buffered when it is much.
-func (e *encoder) flush() {
-	if len(e.buf) > 32<<10 {
-		e.w.Write(e.buf)
-		e.buf = e.buf[:0]
-	}
-}
-
-// writeFrames writes the frames that samples use, in the order of their ids.
-func (e *encoder) writeFrames() {
+// frames returns the frames that samples use, in the order of their ids.
+func (e *encoder) frames() (list []frame) {
 	s := e.p.Symbols
 	used := make([]bool, s.Stacks.Len())
+	inUse := make([]bool, len(s.Frames))
 	for _, st := range e.s.Stack {
 		for ; st != frameless && !used[st]; st = s.Parent(st) {
-			used[st] = true
+			used[st], inUse[s.Leaf(st)] = true, true
 		}
 	}
-	inUse := make([]bool, len(s.Frames))
-	for st, u := range used {
-		if u {
-			inUse[s.Leaf(profile.StackID(st))] = true
-		}
-	}
-	e.index = map[profile.FrameID]int32{}
+	e.index = make([]int32, len(s.Frames))
 	bySpot := map[frame]int32{}
 	for id, u := range inUse {
-		if !u {
-			continue
+		if u {
+			fn := &s.Functions[s.Frames[id].Function]
+			fr := frame{fn.Name, fn.File, s.Frames[id].Line, s.Frames[id].Column}
+			e.index[id] = intern.Number(bySpot, &list, fr, fr)
 		}
-		fn := &s.Functions[s.Frames[id].Function]
-		fr := frame{fn.Name, fn.File, s.Frames[id].Line, s.Frames[id].Column}
-		i, ok := bySpot[fr]
-		if !ok {
-			i = int32(len(bySpot))
-			bySpot[fr] = i
-			e.writeFrame(fr, i == 0)
-		}
-		e.index[profile.FrameID(id)] = i
-	}
-}
-
-func (e *encoder) writeFrame(fr frame, first bool) {
-	if !first {
-		e.buf = append(e.buf, ',')
-	}
-	e.buf = append(e.buf, `{"name":`...)
-	e.buf = jsonscan.AppendText(e.buf, fr.name)
-	if fr.file != "" {
-		e.buf = append(e.buf, `,"file":`...)
-		e.buf = jsonscan.AppendText(e.buf, fr.file)
-	}
-	if fr.line > 0 {
-		e.buf = append(e.buf, `,"line":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(fr.line), 10)
-	}
-	if fr.column > 0 {
-		e.buf = append(e.buf, `,"col":`...)
-		e.buf = strconv.AppendInt(e.buf, int64(fr.column), 10)
-	}
-	e.buf = append(e.buf, '}')
-	e.flush()
-}
-
-// threads returns the rows of each thread that has any, in the order of Threads.
-func (e *encoder) threads() (list [][]int) {
-	rows := make([][]int, len(e.p.Threads))
-	for i := range e.s.Stack {
-		t := profile.ThreadID(0)
-		if e.s.Thread != nil {
-			t = e.s.Thread[i]
-		}
-		rows[t] = append(rows[t], i)
-	}
-	for _, r := range rows {
-		if len(r) == 0 {
-			continue
-		}
-		if e.s.Time != nil {
-			slices.SortStableFunc(r, func(a, b int) int { return cmp.Compare(e.s.Time[a], e.s.Time[b]) })
-		}
-		list = append(list, r)
 	}
 	return list
+}
+
+func (e *encoder) writeFrame(fr frame) {
+	e.Put(`{"name":`, fr.name)
+	if fr.file != "" {
+		e.Put(`,"file":`, fr.file)
+	}
+	if fr.line > 0 {
+		e.Put(`,"line":`)
+		e.Int(int64(fr.line))
+	}
+	if fr.column > 0 {
+		e.Put(`,"col":`)
+		e.Int(int64(fr.column))
+	}
+	e.Put("}")
 }
 
 // unitOf returns the unit of a value type and the decimals that its values have in
@@ -169,37 +112,18 @@ func (e *encoder) writeProfile(rows []int) {
 	for _, r := range rows {
 		total += e.s.Value[r]
 	}
-	e.buf = append(e.buf, `{"type":"sampled","name":`...)
-	e.buf = jsonscan.AppendText(e.buf, e.threadName(rows[0]))
-	e.buf = append(e.buf, `,"unit":"`+unit+`","startValue":`...)
-	e.buf = jsonscan.AppendFixed(e.buf, start, decimals)
-	e.buf = append(e.buf, `,"endValue":`...)
-	e.buf = jsonscan.AppendFixed(e.buf, start+total, decimals)
-	e.buf = append(e.buf, `,"samples":[`...)
-	for i, r := range rows {
-		if i > 0 {
-			e.buf = append(e.buf, ',')
-		}
-		e.buf = append(e.buf, '[')
-		e.path = e.p.Symbols.Path(e.s.Stack[r], e.path[:0])
-		for j, fr := range e.path {
-			if j > 0 {
-				e.buf = append(e.buf, ',')
-			}
-			e.buf = strconv.AppendInt(e.buf, int64(e.index[fr]), 10)
-		}
-		e.buf = append(e.buf, ']')
-		e.flush()
-	}
-	e.buf = append(e.buf, `],"weights":[`...)
-	for i, r := range rows {
-		if i > 0 {
-			e.buf = append(e.buf, ',')
-		}
-		e.buf = jsonscan.AppendFixed(e.buf, e.s.Value[r], decimals)
-		e.flush()
-	}
-	e.buf = append(e.buf, "]}"...)
+	e.Put(`{"type":"sampled","name":`, e.threadName(rows[0]), `,"unit":"`+unit+`","startValue":`)
+	e.Fixed(start, decimals)
+	e.Put(`,"endValue":`)
+	e.Fixed(start+total, decimals)
+	e.Put(`,"samples":`)
+	e.List(len(rows), func(i int) {
+		e.path = e.p.Symbols.Path(e.s.Stack[rows[i]], e.path[:0])
+		e.List(len(e.path), func(j int) { e.Int(int64(e.index[e.path[j]])) })
+	})
+	e.Put(`,"weights":`)
+	e.List(len(rows), func(i int) { e.Fixed(e.s.Value[rows[i]], decimals) })
+	e.Put("}")
 }
 
 // threadName spells the thread of a row so that thread reads it back.

@@ -1,9 +1,46 @@
 package jsonscan
 
 import (
+	"bufio"
+	"io"
 	"strconv"
 	"unicode/utf8"
 )
+
+// Writer writes JSON piece by piece. The first error comes back from Flush.
+type Writer struct{ *bufio.Writer }
+
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) Writer { return Writer{bufio.NewWriterSize(w, 64<<10)} }
+
+// Put writes JSON and the texts of strings in turn.
+func (w Writer) Put(parts ...string) {
+	for i, part := range parts {
+		if i%2 == 0 {
+			w.WriteString(part)
+		} else {
+			w.Write(AppendText(w.AvailableBuffer(), part))
+		}
+	}
+}
+
+// Int writes a whole number.
+func (w Writer) Int(v int64) { w.Write(strconv.AppendInt(w.AvailableBuffer(), v, 10)) }
+
+// Fixed writes v · 10^-decimals.
+func (w Writer) Fixed(v int64, decimals int) { w.Write(AppendFixed(w.AvailableBuffer(), v, decimals)) }
+
+// List writes an array of n elements, each of which element writes.
+func (w Writer) List(n int, element func(i int)) {
+	w.WriteByte('[')
+	for i := range n {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		element(i)
+	}
+	w.WriteByte(']')
+}
 
 // AppendFixed appends v · 10^-decimals as a number, with no more decimals than it
 // takes. It is the inverse of Fixed.
