@@ -1,6 +1,8 @@
 package normalize
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
@@ -114,12 +116,20 @@ func identifier(s string, dash bool) bool {
 	return true
 }
 
+// typeDescriptor matches the descriptor of a type. In folded text the `;` is a `|`.
+const typeDescriptor = `\[*(?:[BCDFIJSZ]|L[^;|()[ ]+[;|])`
+
+var (
+	methodDescriptor = regexp.MustCompile(`^\((?:` + typeDescriptor + `)*\)(?:V|` + typeDescriptor + `)$`)
+	arrayDescriptor  = regexp.MustCompile(`^(\[+)(?:([BCDFIJSZ])|L([^;|()[ ]+)[;|])$`)
+)
+
 // dropSignature drops the descriptor of a Java method, `C.m(ILjava/lang/String;)V`.
-// In folded text the `;` is a `|`. The whole descriptor is parsed, so neither a
-// C++ argument list nor a Go receiver is mistaken for one.
+// The whole descriptor is parsed, so neither a C++ argument list nor a Go receiver is
+// mistaken for one.
 func dropSignature(name string, kind profile.Kind) string {
 	open := strings.LastIndexByte(name, '(')
-	if open <= 0 || !methodDescriptor(name[open:]) {
+	if open <= 0 || !methodDescriptor.MatchString(name[open:]) {
 		return name
 	}
 	head := name[:open]
@@ -130,54 +140,15 @@ func dropSignature(name string, kind profile.Kind) string {
 	return head
 }
 
-// methodDescriptor reports whether s is `(`, field descriptors, `)` and the
-// descriptor of a result.
-func methodDescriptor(s string) bool {
-	s = s[1:]
-	for s != "" && s[0] != ')' {
-		n := fieldDescriptor(s)
-		if n == 0 {
-			return false
-		}
-		s = s[n:]
-	}
-	if s == "" {
-		return false
-	}
-	return s == ")V" || fieldDescriptor(s[1:]) == len(s)-1 && len(s) > 1
-}
-
-// fieldDescriptor returns the length of the type descriptor at the beginning of
-// s, or 0 when there is none.
-func fieldDescriptor(s string) int {
-	n := run(s, func(c byte) bool { return c == '[' })
-	if n == len(s) {
-		return 0
-	}
-	switch s[n] {
-	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z':
-		return n + 1
-	case 'L':
-		if end := strings.IndexAny(s[n:], ";|()[ "); end > 1 && (s[n+end] == ';' || s[n+end] == '|') {
-			return n + end + 1
-		}
-	}
-	return 0
-}
-
-var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short",
-	'Z': "boolean"}
+var primitives = map[string]string{"B": "byte", "C": "char", "D": "double", "F": "float", "I": "int", "J": "long", "S": "short",
+	"Z": "boolean"}
 
 // classDescriptor returns an array class in Java syntax: `byte[]` for `[B`,
 // `java/lang/String[]` for `[Ljava/lang/String;`. Other names do not change.
 func classDescriptor(name string) string {
-	if name == "" || name[0] != '[' || fieldDescriptor(name) != len(name) {
+	m := arrayDescriptor.FindStringSubmatch(name)
+	if m == nil {
 		return name
 	}
-	n := run(name, func(c byte) bool { return c == '[' })
-	element, ok := primitives[name[n]]
-	if !ok {
-		element = name[n+1 : len(name)-1]
-	}
-	return element + strings.Repeat("[]", n)
+	return cmp.Or(primitives[m[2]], m[3]) + strings.Repeat("[]", len(m[1]))
 }

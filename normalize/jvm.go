@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
@@ -83,10 +84,49 @@ type generated struct {
 	marker string
 	simple bool // only where a simple class name begins: `a.b.$Proxy1`, not `a.b.X$Proxy1`
 
-	// volatile returns how many bytes after the marker stay and how many after them are
-	// dropped: none if the text does not have the expected form.
-	volatile func(rest string) (keep, drop int)
+	volatile volatile
 }
+
+// volatile returns how many bytes behind a marker stay and how many behind them are
+// dropped: none if the text does not have the expected form.
+type volatile func(rest string) (keep, drop int)
+
+// pattern returns a volatile of three regular expressions: what stays, what is dropped, and
+// what must follow.
+func pattern(keep, drop, next string) volatile {
+	re := regexp.MustCompile("^" + keep + "(" + drop + ")" + next)
+	return func(rest string) (int, int) {
+		m := re.FindStringSubmatchIndex(rest)
+		if m == nil {
+			return 0, 0
+		}
+		return m[2], m[3] - m[2]
+	}
+}
+
+// end matches the end of a word.
+const end = `(?:$|[^\w\x{80}-\x{10ffff}])`
+
+var (
+	number = pattern("", `\d+`, end)
+	// lambda matches what JVMs append to $$Lambda, in any combination: the number `$14` in
+	// order of linking, the address of the hidden class `.0x…`, `/0x…`, `+0x…`, and an identity
+	// hash `/321142942`. Simulated histories write `$*` for any number. A hex digest, as in
+	// native images, stays.
+	lambda = pattern("", `(?:\$\*|\$\d+|[./+]0x[\da-f]+|/\d+)+`, end)
+	// lambdaForm matches what follows LambdaForm$MH and its relatives.
+	lambdaForm = pattern("[A-Z]+", `(?:[./+]0x[\da-f]+|/\d+)(?:\$\*|\$\d+|[./+]0x[\da-f]+|/\d+)*`, end)
+	// hidden matches the address at the end of the name of a hidden class, and an identity
+	// hash after it. Anywhere else it may be a template argument or a part of a longer word.
+	hidden       = pattern("", `[./+]0x[\da-f]{6,}(?:/\d+)?`, end)
+	proxyPackage = pattern("", `\d+`, `[./]\$Proxy`)
+	counters     = pattern("", `(?:\$\$\d+)+`, end)
+	// cglib matches the hash of `$$EnhancerBySpringCGLIB$$1a2b` and a number after it that
+	// avoids collisions (`_2`), also of FastClassBy… and KeyFactoryBy….
+	cglib        = pattern("[A-Za-z]*By[A-Za-z]*", `(?:\$\$[\da-f]+(?:_\d*)?)+`, end)
+	javassist    = pattern("", `[\da-f]+_[\da-f]+`, end) // the class hash and the counter of X_$$_jvst1a2_3
+	javassistOld = pattern("", `_\d+`, end)              // the counter of X_$$_javassist_3
+)
 
 // generatedNames are the kinds by the first byte of their marker, tried in order.
 // Evidence and prices are in docs/method/names.md.
@@ -138,11 +178,9 @@ func dropGenerated(name string, kind profile.Kind) string {
 		}
 		keep, drop := 0, 0
 		switch c := name[i]; c {
-		case '.', '/':
-			drop = hidden(name[i:])
-		case '+':
-			if plus {
-				drop = hidden(name[i:])
+		case '.', '/', '+':
+			if (plus || c != '+') && strings.HasPrefix(name[i+1:], "0x") {
+				_, drop = hidden(name[i:])
 			}
 		default:
 			plus = plus || c == '$'
@@ -177,77 +215,6 @@ func generatedAt(name string, i int) (keep, drop int) {
 	return 0, 0
 }
 
-// lambda matches what JVMs append to $$Lambda, in any combination: the number `$14` in
-// order of linking, the address of the hidden class `.0x…`, `/0x…`, `+0x…`, and an identity
-// hash `/321142942`. Simulated histories write `$*` for any number. A hex digest, as in
-// native images, stays.
-func lambda(rest string) (keep, drop int) {
-	for drop < len(rest) {
-		s := rest[drop:]
-		n := 0
-		switch {
-		case strings.HasPrefix(s, "$*"):
-			n = 2
-		case s[0] == '$':
-			n = 1 + digits(s[1:])
-		case address(s) > 0:
-			n = address(s)
-		case s[0] == '/':
-			n = 1 + digits(s[1:])
-		}
-		if n < 2 || !ends(s[n:]) {
-			break
-		}
-		drop += n
-	}
-	return 0, drop
-}
-
-// lambdaForm matches what follows LambdaForm$MH and its relatives.
-func lambdaForm(rest string) (keep, drop int) {
-	for keep < len(rest) && 'A' <= rest[keep] && rest[keep] <= 'Z' {
-		keep++
-	}
-	if keep == 0 || strings.HasPrefix(rest[keep:], "$") {
-		return 0, 0
-	}
-	_, drop = lambda(rest[keep:])
-	return keep, drop
-}
-
-// hidden matches the address at the end of the name of a hidden class, after `.`, `/` or
-// `+`, and an identity hash after it. Anywhere else it may be a template argument or a part
-// of a longer word.
-func hidden(rest string) int {
-	n := address(rest)
-	if n < len(".0x")+6 || !ends(rest[n:]) {
-		return 0
-	}
-	if s := rest[n:]; strings.HasPrefix(s, "/") {
-		if d := digits(s[1:]); d > 0 && ends(s[1+d:]) {
-			n += 1 + d
-		}
-	}
-	return n
-}
-
-// number matches a number at the end of a class name.
-func number(rest string) (keep, drop int) {
-	if n := digits(rest); ends(rest[n:]) {
-		return 0, n
-	}
-	return 0, 0
-}
-
-// proxyPackage matches the number of jdk.proxy2 if a proxy class follows.
-func proxyPackage(rest string) (keep, drop int) {
-	n := digits(rest)
-	if s := rest[n:]; strings.HasPrefix(s, ".$Proxy") || strings.HasPrefix(s, "/$Proxy") {
-		return 0, n
-	}
-	return 0, 0
-}
-
 // random matches `$` and a word, repeatedly, except the word auxiliary, which is a marker
 // itself.
 func random(rest string) (keep, drop int) {
@@ -260,68 +227,6 @@ func random(rest string) (keep, drop int) {
 		drop += 1 + n
 	}
 	return 0, drop
-}
-
-// counters matches `$$` and a number, repeatedly.
-func counters(rest string) (keep, drop int) {
-	for strings.HasPrefix(rest[drop:], "$$") {
-		n := digits(rest[drop+2:])
-		if n == 0 || !ends(rest[drop+2+n:]) {
-			break
-		}
-		drop += 2 + n
-	}
-	return 0, drop
-}
-
-// cglib matches the hash of `$$EnhancerBySpringCGLIB$$1a2b` and a number after it that
-// avoids collisions (`_2`), also of FastClassBy… and KeyFactoryBy….
-func cglib(rest string) (keep, drop int) {
-	for keep < len(rest) && letter(rest[keep]) {
-		keep++
-	}
-	if !strings.Contains(rest[:keep], "By") {
-		return 0, 0
-	}
-	for strings.HasPrefix(rest[keep+drop:], "$$") {
-		s := rest[keep+drop+2:]
-		n := hexDigits(s)
-		if n == 0 {
-			break
-		}
-		if s[n:] != "" && s[n] == '_' {
-			n += 1 + digits(s[n+1:])
-		}
-		if !ends(s[n:]) {
-			break
-		}
-		drop += 2 + n
-	}
-	return keep, drop
-}
-
-// javassist matches the class hash and the counter of X_$$_jvst1a2_3.
-func javassist(rest string) (keep, drop int) {
-	n := hexDigits(rest)
-	if n == 0 || !strings.HasPrefix(rest[n:], "_") {
-		return 0, 0
-	}
-	m := hexDigits(rest[n+1:])
-	if m == 0 || !ends(rest[n+1+m:]) {
-		return 0, 0
-	}
-	return 0, n + 1 + m
-}
-
-// javassistOld matches the counter of X_$$_javassist_3.
-func javassistOld(rest string) (keep, drop int) {
-	if !strings.HasPrefix(rest, "_") {
-		return 0, 0
-	}
-	if n := digits(rest[1:]); n > 0 && ends(rest[1+n:]) {
-		return 0, 1 + n
-	}
-	return 0, 0
 }
 
 // dropCallSite drops the counter of a Groovy call site, whose class is named after the
@@ -357,17 +262,6 @@ func dropCallSite(name string) string {
 // startsSimple reports whether a simple class name begins at i.
 func startsSimple(name string, i int) bool {
 	return i == 0 || name[i-1] == '.' || name[i-1] == '/'
-}
-
-// address returns the length of a separator and a hexadecimal number, or 0.
-func address(s string) int {
-	if len(s) < 4 || s[0] != '.' && s[0] != '/' && s[0] != '+' || s[1] != '0' || s[2] != 'x' {
-		return 0
-	}
-	if n := hexDigits(s[3:]); n > 0 {
-		return 3 + n
-	}
-	return 0
 }
 
 // ends reports whether a word ends before s.

@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
@@ -12,10 +13,10 @@ func unresolved(name string) bool {
 	if name == "" || name == profile.NoName {
 		return true
 	}
-	return len(name) > 2 && name[0] == '0' && name[1] == 'x' && run(name[2:], anyHex) == len(name)-2
+	return strings.HasPrefix(name, "0x") && address.MatchString(name)
 }
 
-func anyHex(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+var address = regexp.MustCompile(`^0x[\da-fA-F]+$`)
 
 // moduleName returns the pseudo function of a module: its file name in brackets.
 // The folder differs from machine to machine; in files of compiled code that a
@@ -30,20 +31,12 @@ func moduleName(module string) string {
 		return profile.NoName
 	case m[0] == '[' && m[len(m)-1] == ']':
 		return m // [vdso], [kernel.kallsyms]
-	case numbered(m, "perf-", ".map"):
-		m = "perf.map"
-	case numbered(m, "jitted-", ".so"):
-		m = "jitted.so"
 	}
-	return "[" + m + "]"
+	return "[" + compiledFile.ReplaceAllString(m, "$1$2$3$4") + "]"
 }
 
-// numbered reports whether s is a prefix, numbers with dashes, and a suffix.
-func numbered(s, prefix, suffix string) bool {
-	s, ok := strings.CutPrefix(s, prefix)
-	s, ok2 := strings.CutSuffix(s, suffix)
-	return ok && ok2 && s != "" && run(s, func(c byte) bool { return digit(c) || c == '-' }) == len(s)
-}
+// compiledFile matches the names of files of compiled code.
+var compiledFile = regexp.MustCompile(`^(?:(perf)-[\d-]+(\.map)|(jitted)-[\d-]+(\.so))$`)
 
 // nativeName drops the hashes that compilers put into symbols and that change
 // with the compiler, the dependencies or the whole build, not with the function:
@@ -55,74 +48,28 @@ func nativeName(name string) string {
 	if name[0] == '/' && libraryPath(name) {
 		return moduleName(name)
 	}
-	return dropRustHash(dropModuleID(dropCrateHashes(name)))
+	for _, h := range compilerHashes {
+		if strings.Contains(name, h.sign) && h.form.MatchString(name) {
+			name = h.form.ReplaceAllString(name, "$1$2")
+		}
+	}
+	return name
+}
+
+// compilerHashes are the forms of these hashes, with what stays in groups, and a part of each.
+var compilerHashes = []struct {
+	sign string
+	form *regexp.Regexp
+}{
+	// Fewer digits are improbable for a 64-bit hash and might be an array's length.
+	{"]::", regexp.MustCompile(`([\w\x{80}-\x{10ffff}])\[[\da-f]{12,16}\](::)`)},
+	// Raw, and of LLVM's and GNU's demanglers.
+	{".llvm.", regexp.MustCompile(`(?s)^(.+)(?:\.llvm\.\d+| \(\.llvm\.\d+\)| \[clone \.llvm\.\d+\])$`)},
+	{"::h", regexp.MustCompile(`(?s)^(.+)::h[\da-f]{16}$`)},
 }
 
 // libraryPath reports whether an absolute path is one of a shared library.
 func libraryPath(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.") || strings.HasSuffix(base, ".dylib")
-}
-
-// dropRustHash drops the `::h` and 16 hexadecimal digits that end a legacy name.
-func dropRustHash(name string) string {
-	const tail = len("::h") + 16
-	n := len(name) - tail
-	if n <= 0 || name[n:n+3] != "::h" || hexDigits(name[n+3:]) != 16 {
-		return name
-	}
-	return name[:n]
-}
-
-// moduleIDs are the forms of a module id: raw, and of LLVM's and GNU's demanglers.
-var moduleIDs = [...]struct{ before, after string }{
-	{".llvm.", ""}, {" (.llvm.", ")"}, {" [clone .llvm.", "]"},
-}
-
-// dropModuleID drops `.llvm.` and the number behind it, at the end.
-func dropModuleID(name string) string {
-	for _, id := range moduleIDs {
-		head, ok := strings.CutSuffix(name, id.after)
-		n := len(head)
-		for n > 0 && digit(head[n-1]) {
-			n--
-		}
-		if !ok || n == len(head) {
-			continue
-		}
-		if head, ok = strings.CutSuffix(head[:n], id.before); ok && head != "" {
-			return head
-		}
-	}
-	return name
-}
-
-// dropCrateHashes drops the disambiguators of v0 names: 12 to 16 hexadecimal
-// digits in brackets after the name of a crate and before `::`. Fewer digits
-// are improbable for a 64-bit hash and might be an array's length.
-func dropCrateHashes(name string) string {
-	var out []byte
-	kept := 0 // the start of the rest of name that is not in out
-	for from := 0; ; {
-		i := strings.Index(name[from:], "]::")
-		if i < 0 {
-			break
-		}
-		end := from + i
-		start := from + strings.LastIndexByte(name[from:end], '[')
-		if start > from && crateHash(name[start+1:end]) && !ends(name[start-1:]) {
-			out = append(out, name[kept:start]...)
-			kept = end + 1
-		}
-		from = end + 1
-	}
-	if kept == 0 {
-		return name
-	}
-	return string(append(out, name[kept:]...))
-}
-
-func crateHash(s string) bool {
-	n := hexDigits(s)
-	return n == len(s) && n >= 12 && n <= 16
 }
