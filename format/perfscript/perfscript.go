@@ -14,11 +14,10 @@
 // are dropped from the names, addresses are not. Inlined frames come from
 // `--inline` and from the `a->b` chains that JIT compilers' maps have.
 //
-// Samples repeat the outermost frames of the sample above, and other frames of
-// any sample before. A stack is therefore read from its outermost line inwards:
-// as long as lines are those of the stack above it costs a comparison, and then
-// one look-up of the line's text. Time is linear in the text; memory is bounded
-// by the different lines, the longest stack and a row per sample.
+// Samples repeat stacks of samples before: the callers of the innermost frame are
+// looked up as one text, and only those that are new line by line, from the
+// outermost inwards. Time is linear in the text; memory is bounded by the different
+// lines, the texts of callers (up to a number of them) and a row per sample.
 //
 // Package perfdata reads perf.data.
 package perfscript

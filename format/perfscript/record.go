@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,12 +34,10 @@ type run struct {
 	head   header
 	inHead bool // its only frame stands in the header line, as it does without call chains
 	text   []byte
-	pieces []piece
-	marks  []mark
+	pieces []piece // a line each, innermost first
 
-	// The stack above, and the callers of all stacks by their text: mostly they were
-	// seen before, whatever they called.
-	above   stackText
+	// The callers of all stacks by their text: mostly they were seen before, whatever
+	// they called.
 	callers stacktext.Texts
 	called  []mark // by the number of the text
 
@@ -49,14 +48,6 @@ type run struct {
 type who struct {
 	thread profile.ThreadID
 	labels profile.LabelsID
-}
-
-// stackText is the text of a stack: a piece per line, innermost first, and what
-// the pieces are, outermost first.
-type stackText struct {
-	text   []byte
-	pieces []piece
-	marks  []mark
 }
 
 // piece is the place of a frame's line, with its source line behind a line feed.
@@ -249,12 +240,7 @@ func (r *run) close() error {
 		}
 	}
 	r.samples++
-	if len(r.marks) == len(r.pieces) {
-		r.text, r.above.text = r.above.text, r.text
-		r.pieces, r.above.pieces = r.above.pieces, r.pieces
-		r.marks, r.above.marks = r.above.marks, r.marks
-	}
-	r.text, r.pieces, r.marks = r.text[:0], r.pieces[:0], r.marks[:0]
+	r.text, r.pieces = r.text[:0], r.pieces[:0]
 	r.open, r.inHead = false, false
 	return nil
 }
@@ -262,40 +248,29 @@ func (r *run) close() error {
 // stack returns the stack of the pieces of the record in work.
 func (r *run) stack() (profile.StackID, error) {
 	at := mark{stack: profile.NoStack, frame: noFrame}
-	n, old, shared := len(r.pieces), &r.above, true
-	var callers []byte
+	n := len(r.pieces)
+	if n == 0 {
+		return at.stack, nil
+	}
 	if n > 1 {
-		callers = r.text[r.pieces[1].from:]
+		callers := r.text[r.pieces[1].from:]
 		if i, ok := r.callers.Find(callers); ok {
 			at = r.called[i]
-			err := r.extend(&at, r.text[:r.pieces[0].to], r.pieces[0].inlined)
-			return at.stack, err
-		}
-	}
-	for k := range n {
-		p := r.pieces[n-1-k]
-		text := r.text[p.from:p.to]
-		if shared && k < len(old.pieces) {
-			q := old.pieces[len(old.pieces)-1-k]
-			shared = bytes.Equal(text, old.text[q.from:q.to])
 		} else {
-			shared = false
+			for _, p := range slices.Backward(r.pieces[1:]) {
+				if err := r.extend(&at, r.text[p.from:p.to], p.inlined); err != nil {
+					return 0, err
+				}
+			}
+			if r.callers.Len() > stacktext.MostTexts {
+				r.callers, r.called = stacktext.Texts{}, r.called[:0]
+			}
+			r.callers.Add(callers, int32(len(r.called)))
+			r.called = append(r.called, at)
 		}
-		if shared {
-			at = old.marks[k]
-		} else if err := r.extend(&at, text, p.inlined); err != nil {
-			return 0, err
-		}
-		r.marks = append(r.marks, at)
 	}
-	if n > 1 {
-		if r.callers.Len() > stacktext.MostTexts {
-			r.callers, r.called = stacktext.Texts{}, r.called[:0]
-		}
-		r.callers.Add(callers, int32(len(r.called)))
-		r.called = append(r.called, r.marks[n-2])
-	}
-	return at.stack, nil
+	err := r.extend(&at, r.text[:r.pieces[0].to], r.pieces[0].inlined)
+	return at.stack, err
 }
 
 // noFrame is outside of the outermost frame.
