@@ -73,12 +73,11 @@ type Decoder struct {
 	// which programs with Pyroscope's agent send beside the recording. Set them before Decode.
 	Contexts map[int64][]profile.Label
 
-	buf    []byte
-	names  names
-	meta   metadata // of the last chunk; most chunks repeat it
-	pools  pools
-	frames frameTable // of the chunk
-	path   stackPath
+	buf   []byte
+	names names
+	meta  metadata // of the last chunk; most chunks repeat it
+	pools pools
+	leaf  []profile.FrameID // of the stack in work, innermost first
 }
 
 // NewDecoder returns a Decoder.

@@ -37,8 +37,7 @@ type metadata struct {
 	eventOf   idTable // class of events → index in events
 	poolOf    map[uint64]poolID
 	constants [poolCount]program
-	frame     program // of one element of a stack trace
-	layout    frameLayout
+	frame     program            // of one element of a stack trace
 	skips     map[uint64]program // of constants, made when they are met
 }
 

@@ -79,9 +79,6 @@ func (m *metadata) compileAll() {
 	}
 	if id, ok := m.byName["jdk.types.StackFrame"]; ok {
 		m.frame = m.reader(id, frameFields)
-		if skip, err := m.skipper(id); err == nil {
-			m.layout = layoutOf(m.frame, skip)
-		}
 	}
 	m.compileEvents()
 }

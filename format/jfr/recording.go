@@ -121,7 +121,6 @@ func (r *recording) decodeChunk(h header, in *input, size int, complete bool) (i
 		r.start, r.end = h.startNanos, h.startNanos
 	}
 	r.pools.clear()
-	r.frames.clear()
 	ch := &chunk{
 		recording: r, header: h, b: in.buf[:size], at: in.off, base: h.startNanos - r.start, work: leastWork + workPerByte*size,
 	}

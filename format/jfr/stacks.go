@@ -2,19 +2,11 @@ package jfr
 
 import (
 	"cmp"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
 )
-
-// stackPath is the stack that was resolved last, outermost frame first, with the
-// node of each frame. The next stack often begins like it.
-type stackPath struct {
-	frames []profile.FrameID
-	nodes  []profile.StackID
-	leaf   []profile.FrameID // frames of the next one, innermost first
-}
 
 // stack returns the stack of a number. 0 and a number that the chunk does not
 // have are no stack; the latter is counted.
@@ -54,51 +46,26 @@ func (ch *chunk) readStack(at int) profile.StackID {
 	if !ch.spend(int(n), at) {
 		return profile.NoStack
 	}
-	leaf := ch.path.leaf[:0]
-	if ch.meta.layout.fields > 0 && n <= uint64(len(c.b)-c.i) {
-		leaf = ch.readFrames(&c, int(n), leaf)
-	} else {
-		for ; n > 0 && !c.bad; n-- {
-			ch.meta.frame.run(&c, &r)
-			leaf = append(leaf, ch.frame(r[slotMethod], int32(r[slotLine]), r[slotType]))
-		}
+	ch.leaf = ch.leaf[:0]
+	for ; n > 0 && !c.bad; n-- {
+		ch.meta.frame.run(&c, &r)
+		ch.leaf = append(ch.leaf, ch.frame(r[slotMethod], int32(r[slotLine]), r[slotType]))
 	}
-	ch.path.leaf = leaf
-	return ch.path.resolve(ch.p.Symbols)
-}
-
-// resolve returns the stack of the frames in leaf.
-func (p *stackPath) resolve(s *profile.Symbols) profile.StackID {
 	st := profile.NoStack
-	shared := 0
-	n := len(p.leaf)
-	for shared < n && shared < len(p.frames) && p.frames[shared] == p.leaf[n-1-shared] {
-		st = p.nodes[shared]
-		shared++
-	}
-	p.frames, p.nodes = p.frames[:shared], p.nodes[:shared]
-	for i := n - 1 - shared; i >= 0; i-- {
-		st = s.Stack(st, p.leaf[i])
-		p.frames = append(p.frames, p.leaf[i])
-		p.nodes = append(p.nodes, st)
+	for _, f := range slices.Backward(ch.leaf) {
+		st = ch.p.Symbols.Stack(st, f)
 	}
 	return st
 }
 
 // frame returns the frame of a method at a line.
 func (ch *chunk) frame(method uint64, line int32, frameType uint64) profile.FrameID {
-	kind := uint32(min(frameType, math.MaxUint32))
-	slot := ch.frames.slot(method, line, kind)
-	if !slot.full {
-		mode := ch.frameType(frameType)
-		native := mode == profile.FrameCPP || mode == profile.FrameKernel || mode == profile.FrameNative && ch.async()
-		at := max(line, 0)
-		if native {
-			at = 0 // async-profiler has the offset in the code there, if anything
-		}
-		ch.frames.fill(slot, method, line, kind, ch.names.frame(ch.method(method, native, mode), at, mode))
+	mode := ch.frameType(frameType)
+	native := mode == profile.FrameCPP || mode == profile.FrameKernel || mode == profile.FrameNative && ch.async()
+	if line = max(line, 0); native {
+		line = 0 // async-profiler has the offset in the code there, if anything
 	}
-	return slot.frame
+	return ch.names.frame(ch.method(method, native, mode), line, mode)
 }
 
 // frameTypes are the descriptions of compile modes.
