@@ -3,6 +3,7 @@ package jfr
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -188,27 +189,14 @@ func (c *cursor) bytes() []byte {
 	return c.b[from:c.i]
 }
 
+// appendChars appends a length and as many units of UTF-16.
 func (c *cursor) appendChars(buf []byte) []byte {
-	const highSurrogate, lowSurrogate, lastSurrogate = 0xd800, 0xdc00, 0xdfff
-	var high rune
+	var units []uint16
 	for n := c.varint(); n > 0 && !c.bad; n-- {
-		u := rune(c.varint() & 0xffff)
-		if high != 0 && u >= lowSurrogate && u <= lastSurrogate {
-			buf = utf8.AppendRune(buf, 0x10000+(high-highSurrogate)<<10+u-lowSurrogate)
-			high = 0
-			continue
-		}
-		if high != 0 {
-			buf = utf8.AppendRune(buf, utf8.RuneError)
-		}
-		if high = 0; u >= highSurrogate && u < lowSurrogate {
-			high = u
-			continue
-		}
-		buf = utf8.AppendRune(buf, u) // a low surrogate alone becomes U+FFFD
+		units = append(units, uint16(c.varint()))
 	}
-	if high != 0 {
-		buf = utf8.AppendRune(buf, utf8.RuneError)
+	for _, r := range utf16.Decode(units) {
+		buf = utf8.AppendRune(buf, r)
 	}
 	return buf
 }
