@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"math"
 	"slices"
@@ -102,10 +103,7 @@ func (x *dwarfIndex) lookup(pc uint64) []call {
 	calls := make([]call, 0, len(path))
 	for k, i := range path {
 		n := x.name(u.scopes[i].origin, 0)
-		text := n.linkage
-		if text == "" {
-			text = n.plain
-		}
+		text := cmp.Or(n.linkage, n.plain)
 		if text == "" {
 			if k == 0 {
 				return nil
@@ -233,16 +231,14 @@ func (x *dwarfIndex) addScope(u *unit, e *dwarf.Entry, within int32) int32 {
 	if len(ranges) == 0 || e.Tag == dwarf.TagInlinedSubroutine && within < 0 {
 		return within
 	}
-	s := scope{ranges: ranges, parent: within, origin: e.Offset, callFile: -1}
-	if file, ok := e.Val(dwarf.AttrCallFile).(int64); ok && file < math.MaxInt32 {
-		s.callFile = int(file)
+	number := func(of dwarf.Attr, otherwise int32) int32 {
+		if n, ok := e.Val(of).(int64); ok && n < math.MaxInt32 {
+			return int32(n)
+		}
+		return otherwise
 	}
-	if line, ok := e.Val(dwarf.AttrCallLine).(int64); ok && line < math.MaxInt32 {
-		s.callLine = int32(line)
-	}
-	if column, ok := e.Val(dwarf.AttrCallColumn).(int64); ok && column < math.MaxInt32 {
-		s.callCol = int32(column)
-	}
+	s := scope{ranges: ranges, parent: within, origin: e.Offset, callFile: int(number(dwarf.AttrCallFile, -1)),
+		callLine: number(dwarf.AttrCallLine, 0), callCol: number(dwarf.AttrCallColumn, 0)}
 	i := int32(len(u.scopes))
 	s.end = i + 1
 	u.scopes = append(u.scopes, s)
@@ -272,15 +268,7 @@ func (x *dwarfIndex) name(at dwarf.Offset, steps int) name {
 				continue
 			}
 			o := x.name(to, steps+1)
-			if n.plain == "" {
-				n.plain = o.plain
-			}
-			if n.linkage == "" {
-				n.linkage = o.linkage
-			}
-			if n.line == 0 {
-				n.line = o.line
-			}
+			n.plain, n.linkage, n.line = cmp.Or(n.plain, o.plain), cmp.Or(n.linkage, o.linkage), cmp.Or(n.line, o.line)
 		}
 	}
 	x.names[at] = n
