@@ -1,12 +1,9 @@
 package pushed
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
@@ -40,7 +37,7 @@ func (s *Store) AddLines(ctx context.Context, list []continuous.Lines, b testrun
 	stacks, functions := 0, 0
 	for i := range list {
 		l := &list[i]
-		p, err := decode(l.Profile, symbols)
+		p, err := pprof.Unpack(l.Profile, symbols)
 		if err == nil {
 			err = merger.Add(p)
 		}
@@ -66,30 +63,11 @@ func (s *Store) AddLines(ctx context.Context, list []continuous.Lines, b testrun
 			p.Tables[0].Value[i] /= max(windows, 1)
 		}
 	}
-	var source bytes.Buffer
-	packed := gzip.NewWriter(&source)
-	if err := pprof.Encode(packed, p, 0); err != nil {
-		return err
-	}
-	if err := packed.Close(); err != nil {
+	source, err := pprof.Pack(p, 0)
+	if err != nil {
 		return err
 	}
 	tree := calltree.FromProfile(p, 0)
 	rec := &store.Record{Type: tree.Type, Duration: p.Duration, Samples: windows, Hash: p.Hash(0), Forest: s.forest, Self: s.vector(tree)}
-	return s.Add(ctx, &store.File{Name: "lines of " + b.Group, Benchmark: b, Run: run, Records: []*store.Record{rec}, Source: source.Bytes()})
-}
-
-// maxLines is more bytes than a stored profile with lines takes before compression.
-const maxLines = 64 << 20
-
-func decode(data []byte, symbols *profile.Symbols) (*profile.Profile, error) {
-	packed, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := io.ReadAll(io.LimitReader(packed, maxLines))
-	if err != nil {
-		return nil, err
-	}
-	return pprof.NewDecoder().Decode(bytes.NewBuffer(plain), symbols, profile.Limits{}.WithDefaults())
+	return s.Add(ctx, &store.File{Name: "lines of " + b.Group, Benchmark: b, Run: run, Records: []*store.Record{rec}, Source: source})
 }

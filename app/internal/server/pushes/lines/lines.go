@@ -8,10 +8,7 @@
 package lines
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -151,38 +148,16 @@ func merge(stored *continuous.Lines, list []*intake.Lines) (*continuous.Lines, e
 		table.Add(st, all.values[st])
 	}
 	p.Tables = append(p.Tables, table)
-	out.Profile, err = encode(p)
-	return out, err
-}
-
-// encode writes a profile as it is stored.
-func encode(p *profile.Profile) ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	packed := gzip.NewWriter(&b)
-	if err := pprof.Encode(packed, p, 0); err != nil {
-		return nil, err
-	}
-	err := packed.Close()
-	return b.Bytes(), err
+	out.Profile, err = pprof.Pack(p, 0)
+	return out, err
 }
-
-// maxProfile is more bytes than a profile within the limits takes before compression.
-const maxProfile = 64 << 20
 
 // decode reads a stored profile.
 func decode(data []byte) (*profile.Profile, error) {
-	packed, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := io.ReadAll(io.LimitReader(packed, maxProfile))
-	if err != nil {
-		return nil, err
-	}
-	p, err := pprof.NewDecoder().Decode(bytes.NewBuffer(plain), profile.NewSymbols(), profile.Limits{}.WithDefaults())
+	p, err := pprof.Unpack(data, profile.NewSymbols())
 	if err == nil && len(p.Tables) != 1 {
 		err = fmt.Errorf("%d value types in place of one", len(p.Tables))
 	}
