@@ -1,6 +1,10 @@
 package calltree
 
-import "github.com/dendroprof/dendro/profile"
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
 
 // Categories are the categories of a Symbols: the group of each, and the one for
 // "unknown or mixed".
@@ -65,10 +69,7 @@ func (c *Categories) Unite(a, b profile.CategoryID) profile.CategoryID {
 // nodeCategories returns the category of every call node. All stacks count, with or
 // without samples.
 func (s *stacks) nodeCategories() []profile.CategoryID {
-	of := make([]profile.CategoryID, s.table.Len())
-	for n := range of {
-		of[n] = -1
-	}
+	of := slices.Repeat([]profile.CategoryID{-1}, s.table.Len())
 	for st, n := range s.node {
 		switch {
 		case n == NoNode:

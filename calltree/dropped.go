@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -55,10 +56,7 @@ func (s *Shown) dropped() *dropped {
 		}
 	}
 	if s.rows.State != nil {
-		d.idle = make([]bool, len(p.States))
-		for i, state := range p.States {
-			d.idle[i] = profile.Idle(state)
-		}
+		d.idle = column.Of(p.States, profile.Idle)
 		d.labels, d.wants = s.rows.Labels, lockWaits(p, s.rows.Samples)
 	}
 	return d

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree/internal/ranges"
 	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
@@ -417,11 +418,7 @@ func (r ranks) of(i int32) int32 {
 
 // list returns copies of functions.
 func (f *Forest) list(ids []int32) []profile.Function {
-	list := make([]profile.Function, len(ids))
-	for i, id := range ids {
-		list[i] = f.Functions[id]
-	}
-	return list
+	return column.Pick(f.Functions, ids)
 }
 
 // functionsInUse returns the functions of the used paths in byte order of names, and
@@ -492,11 +489,7 @@ func (f *Forest) build(use, parent []int32) (*Table, []int32) {
 
 // allPaths returns the numbers of all paths.
 func (f *Forest) allPaths() []int32 {
-	all := make([]int32, f.Paths.Len())
-	for p := range all {
-		all[p] = int32(p)
-	}
-	return all
+	return column.Places[int32](f.Paths.Len())
 }
 
 // AddVectors returns the sum of vectors over one forest or table. Their nodes may be

@@ -41,10 +41,7 @@ func FromProfile(p *profile.Profile, i int) *Tree {
 // sampled returns the parents of the stacks that have samples, and of all their
 // callers; the parent of the others is gone.
 func sampled(samples *profile.Samples, sym *profile.Symbols) []int32 {
-	parent := make([]int32, sym.Stacks.Len())
-	for st := range parent {
-		parent[st] = gone
-	}
+	parent := slices.Repeat([]int32{gone}, sym.Stacks.Len())
 	for _, st := range samples.Stack {
 		for ; st != profile.NoStack && parent[st] == gone; st = sym.Parent(st) {
 			parent[st] = sym.Stacks.Parent[st]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree/internal/ranges"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -216,11 +217,7 @@ func (v *Viewer) FindThreads(nameOrID string) []profile.ThreadID {
 
 // ThreadNames returns the names of the threads, or their ids where they have none.
 func (v *Viewer) ThreadNames() []string {
-	names := make([]string, len(v.profile.Threads))
-	for i, t := range v.profile.Threads {
-		names[i] = cmp.Or(t.Name, t.ID)
-	}
-	return names
+	return column.Of(v.profile.Threads, func(t profile.Thread) string { return cmp.Or(t.Name, t.ID) })
 }
 
 // ThreadSamples says how many samples a thread has.

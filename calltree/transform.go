@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // TransformKind names an operation on the stack of a sample. A stack is the frames from
@@ -191,9 +193,6 @@ var pathEscaper = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
 
 // FormatPath joins names with `;` so that ParsePath can split them.
 func FormatPath(names []string) string {
-	escaped := make([]string, len(names))
-	for i, n := range names {
-		escaped[i] = pathEscaper.Replace(n)
-	}
+	escaped := column.Of(names, pathEscaper.Replace)
 	return strings.Join(escaped, ";")
 }

@@ -101,10 +101,7 @@ func (s *Shown) weigh(n int) (profile.ValueType, []int64, error) {
 func (s *Shown) allocate(self []int64) {
 	r := &s.rows
 	live := map[uint64]int{} // the last allocation at an address
-	kept := make([]int32, len(s.nodes))
-	for i := range kept {
-		kept[i] = NoNode
-	}
+	kept := slices.Repeat([]int32{NoNode}, len(s.nodes))
 	for i := s.lo; i < s.hi; i++ {
 		row := r.row(i)
 		value := r.Value[row]

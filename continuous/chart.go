@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // OverTime returns the merged tree as its type is shown. What happened is added up. Of a
@@ -212,11 +213,7 @@ func (c *Chart) sorted(lines map[Key]*chartLine) []Line {
 		list = list[:c.Limit]
 	}
 	slices.SortFunc(list, byLabels)
-	result := make([]Line, len(list))
-	for i, l := range list {
-		result[i] = Line{Labels: l.labels, Points: c.points(l)}
-	}
-	return result
+	return column.Of(list, func(l *chartLine) Line { return Line{Labels: l.labels, Points: c.points(l)} })
 }
 
 func (c *Chart) points(l *chartLine) []Point {

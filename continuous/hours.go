@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -20,10 +21,7 @@ type Hours struct {
 
 // Sort orders totals by series and start.
 func (h *Hours) Sort() {
-	order := make([]int, len(h.Totals))
-	for i := range order {
-		order[i] = i
-	}
+	order := column.Places[int](len(h.Totals))
 	slices.SortFunc(order, func(a, b int) int { return h.Totals[a].Compare(&h.Totals[b]) })
 	h.Keep(order)
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -98,10 +99,7 @@ func (b *jsonBenchmark) addTo(s *metricSums) {
 	switch {
 	case b.Stats != nil: // the median, as dendro bench takes it
 		file, _, _ := strings.Cut(b.FullName, "::")
-		data := make([]float64, len(b.Stats.Data))
-		for i, v := range b.Stats.Data {
-			data[i] = v * 1e9
-		}
+		data := column.Of(b.Stats.Data, func(v float64) float64 { return v * 1e9 })
 		if len(data) == 0 {
 			data = nil
 		}

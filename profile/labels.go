@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Value returns the value of a label as text: a number with its unit.
@@ -27,10 +29,7 @@ const NoLabel = "(none)"
 func (p *Profile) ByLabels(keep func(set []Label) bool, root, leaf []string) *Profile {
 	out := *p
 	out.Tables = make([]Samples, len(p.Tables))
-	kept := make([]bool, len(p.LabelSets))
-	for i, set := range p.LabelSets {
-		kept[i] = keep == nil || keep(set)
-	}
+	kept := column.Of(p.LabelSets, func(set []Label) bool { return keep == nil || keep(set) })
 	g := grouping{symbols: p.Symbols, sets: p.LabelSets, root: root, leaf: leaf, stacks: map[grouped]StackID{}}
 	for i := range p.Tables {
 		from, to := &p.Tables[i], &out.Tables[i]

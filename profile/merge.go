@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Merger adds up profiles over one Symbols: samples of equal stack, thread and
@@ -212,21 +214,12 @@ func absTotal(values []int64) uint64 {
 // rename makes of it: the profile itself if that changes none. Samples are not united.
 func (p *Profile) Rename(rename func(Function) Function) *Profile {
 	from, to := p.Symbols, NewSymbols()
-	names := make([]Function, len(from.Functions))
-	for i, f := range from.Functions {
-		names[i] = rename(f)
-	}
+	names := column.Of(from.Functions, rename)
 	if slices.Equal(names, from.Functions) {
 		return p
 	}
-	functions := make([]FunctionID, len(names))
-	for i, f := range names {
-		functions[i] = to.Function(f)
-	}
-	modules := make([]ModuleID, len(from.Modules))
-	for i := range modules {
-		modules[i] = to.Module(from.Modules[i])
-	}
+	functions := column.Of(names, to.Function)
+	modules := column.Of(from.Modules, to.Module)
 	for _, c := range from.Categories[1:] {
 		to.Category(c) // in the same order: ids stay
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -186,11 +187,7 @@ func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*C
 
 // NamesOf lists the names of functions.
 func NamesOf(functions []profile.Function) []string {
-	names := make([]string, len(functions))
-	for i := range functions {
-		names[i] = functions[i].Name
-	}
-	return names
+	return column.Of(functions, func(f profile.Function) string { return f.Name })
 }
 
 // UnknownFunction is the error of a view of a function that nothing selected has.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -79,11 +80,7 @@ func (q *Query) Filter(all []Profile) []Profile {
 	if sorted && len(picked) == len(all) {
 		return slices.Clip(all)
 	}
-	list := make([]Profile, len(picked))
-	for i, p := range picked {
-		list[i] = *p
-	}
-	return list
+	return column.Of(picked, func(p *Profile) Profile { return *p })
 }
 
 func compareProfiles(a, b *Profile) int {

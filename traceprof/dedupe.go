@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Join returns the snapshots of a segment, of which an engine has parts, in the order in which
@@ -66,27 +67,15 @@ func (s *Snapshots) Dedupe() {
 	if ascending {
 		return
 	}
-	rows := make([]int, s.Len())
-	for i := range rows {
-		rows[i] = i
-	}
+	rows := column.Places[int](s.Len())
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(s.Sequence[a], s.Sequence[b]) })
 	s.Keep(slices.CompactFunc(rows, func(a, b int) bool { return s.Sequence[a] == s.Sequence[b] }))
 }
 
 // Keep keeps some rows, in the order in which they are given. The columns are new ones.
 func (s *Snapshots) Keep(rows []int) {
-	s.Sequence, s.Time, s.Path = pick(s.Sequence, rows), pick(s.Time, rows), pick(s.Path, rows)
+	s.Sequence, s.Time, s.Path = column.Pick(s.Sequence, rows), column.Pick(s.Time, rows), column.Pick(s.Path, rows)
 	if s.Language == GoProfiles {
-		s.Count, s.Nanos = pick(s.Count, rows), pick(s.Nanos, rows)
+		s.Count, s.Nanos = column.Pick(s.Count, rows), column.Pick(s.Nanos, rows)
 	}
-}
-
-// pick returns some rows of a column.
-func pick[T any](column []T, rows []int) []T {
-	out := make([]T, len(rows))
-	for i, row := range rows {
-		out[i] = column[row]
-	}
-	return out
 }

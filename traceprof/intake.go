@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/groupcommit"
 )
 
@@ -208,9 +209,6 @@ func (b *batch) store(ctx context.Context, st Store) error {
 	if len(b.order) == 0 {
 		return nil
 	}
-	list := make([]Snapshots, len(b.order))
-	for i, s := range b.order {
-		list[i] = *s
-	}
+	list := column.Of(b.order, func(s *Snapshots) Snapshots { return *s })
 	return st.PutSnapshots(ctx, list...)
 }

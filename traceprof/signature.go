@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -73,11 +74,7 @@ func (a *Analysis) Code() []profile.Function {
 			language = GoProfiles
 		}
 	}
-	list := make([]profile.Function, len(a.Functions))
-	for i := range list {
-		list[i] = parseSignature(a.Functions[i].Name, language).fn
-	}
-	return list
+	return column.Of(a.Functions, func(f profile.Function) profile.Function { return parseSignature(f.Name, language).fn })
 }
 
 func lineNumber(text string) (int32, bool) {

@@ -31,6 +31,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -305,10 +306,7 @@ func (a *analysis) count(ctx context.Context, rows []*Row) error {
 	if err != nil {
 		return err
 	}
-	of := make([]*evidence, len(set.Functions))
-	for f := range set.Functions {
-		of[f] = behind[set.Functions[f].Name]
-	}
+	of := column.Of(set.Functions, func(f profile.Function) *evidence { return behind[f.Name] })
 	var benchmarks []string
 	benchmark := store.BenchmarkIndex(set.Profiles, &benchmarks)
 	metric := Metrics(set.Profiles, a.o.Raw)

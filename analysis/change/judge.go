@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -118,10 +119,7 @@ func Judge(ctx context.Context, st store.Reader, s *history.Series, prev *Verdic
 		return nil, err
 	}
 	return judge(ctx, s, prev, o, func(runs []int) *history.Matrix {
-		list := make([]int, len(runs))
-		for i, run := range runs {
-			list[i] = at[run]
-		}
+		list := column.Of(runs, func(run int) int { return at[run] })
 		return samples.Matrix(list)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // The numbers of runs.
@@ -99,11 +100,7 @@ func (w *walker) step(t int) error {
 
 // cols returns the columns of runs.
 func (w *walker) cols(runs []int) []int {
-	list := make([]int, len(runs))
-	for i, run := range runs {
-		list[i] = w.at[run]
-	}
-	return list
+	return column.Of(runs, func(run int) int { return w.at[run] })
 }
 
 // usable returns the runs with samples of the program: what the program is depends on all runs

@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -181,10 +182,7 @@ func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*Candidat
 	if len(list) == 0 {
 		return nil
 	}
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Function
-	}
+	names := column.Of(list, func(c *Candidate) string { return c.Function })
 	ids := store.IDs(g.Profiles)
 	set, err := st.Functions(ctx, store.Query{Profiles: ids}, names)
 	if err != nil {
@@ -244,11 +242,7 @@ func (g *gatherer) describe(c *Candidate) {
 
 // at returns some of the values.
 func at(values []float64, of []int) []float64 {
-	list := make([]float64, len(of))
-	for i, t := range of {
-		list[i] = values[t]
-	}
-	return list
+	return column.Pick(values, of)
 }
 
 // Band returns for every value the mean and deviation of the window valid values before

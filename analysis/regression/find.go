@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -314,11 +315,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 // sidesOf returns the sides of what runs of a matrix are compared.
 func sidesOf(m *history.Matrix, hist, tested []int) *Sides {
 	of := func(runs []int) []*store.Profile {
-		list := make([]*store.Profile, len(runs))
-		for i, t := range runs {
-			list[i] = m.Runs[t].Profile
-		}
-		return list
+		return column.Of(runs, func(t int) *store.Profile { return m.Runs[t].Profile })
 	}
 	return NewSides(of(hist), of(tested))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/regression/internal/size"
 	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // noise is common to the rows of one group, self or total.
@@ -352,10 +353,7 @@ func (f *fit) nodes() (d, mu []float64) {
 	} else {
 		add(f.nodeMu, f.base, 1/f.baseRuns)
 	}
-	f.nodeD = make([]float64, len(f.nodeMu))
-	for n, mu := range f.nodeMu {
-		f.nodeD[n] = -mu
-	}
+	f.nodeD = column.Of(f.nodeMu, func(mu float64) float64 { return -mu })
 	add(f.nodeD, f.head, 1/f.headRuns)
 	return f.nodeD, f.nodeMu
 }

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Ranks returns the rank of every value, from 1; equal values share the mean of
 // their ranks. Pearson of ranks is the rank correlation of Spearman (1904).
 func Ranks(values []float64) []float64 {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
+	order := column.Places[int](len(values))
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
 	ranks := make([]float64, len(values))
 	for from := 0; from < len(order); {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Trend models the variance of counts as a function of their mean: the Fano factor
@@ -112,10 +114,7 @@ func PriorStrength(ratios []float64, dof float64) float64 {
 	if len(ratios) < 10 {
 		return 4
 	}
-	logs := make([]float64, len(ratios))
-	for i, r := range ratios {
-		logs[i] = math.Log(r)
-	}
+	logs := column.Of(ratios, math.Log)
 	q := Variance(logs) - Trigamma(dof/2)
 	if q <= 0.02 {
 		return 60

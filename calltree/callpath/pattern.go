@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Limits of a pattern. Anyone who may read a store can send one.
@@ -211,11 +212,7 @@ func closingSlash(text string, from int) int {
 
 // Functions returns for each piece the names that it matches.
 func (p *Pattern) Functions(names []string) [][]bool {
-	matches := make([][]bool, len(p.pieces))
-	for i := range p.pieces {
-		matches[i] = p.match(p.pieces[i], names)
-	}
-	return matches
+	return column.Of(p.pieces, func(x piece) []bool { return p.match(x, names) })
 }
 
 // Name returns what a piece matches, as the pattern has it.

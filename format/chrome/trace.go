@@ -292,10 +292,7 @@ func (t *trace) linkRecordings() error {
 func (t *trace) linkEvents() error {
 	table := profile.Samples{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}, Intervals: true}
 	some := false
-	frames := make([]profile.FrameID, len(t.texts))
-	for i := range frames {
-		frames[i] = none
-	}
+	frames := slices.Repeat([]profile.FrameID{none}, len(t.texts))
 	for _, th := range t.order {
 		if len(th.events) == 0 {
 			continue

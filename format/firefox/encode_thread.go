@@ -239,10 +239,7 @@ func (s *threadSymbols) stack(id profile.StackID) int32 {
 // resourceTable writes one library for each module; which file it is is known if
 // any frame of a function in it says so.
 func (e *encoder) resourceTable(s *threadSymbols) {
-	libs := make([]int32, len(s.resources))
-	for i := range libs {
-		libs[i] = absent
-	}
+	libs := slices.Repeat([]int32{absent}, len(s.resources))
 	for _, fn := range s.functions.list {
 		if r, ok := s.resource[e.p.Symbols.Functions[fn].Module]; ok && libs[r] == absent {
 			libs[r] = e.libOf(fn)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -106,10 +107,7 @@ func (g *graph) treeParents(parents []int32) {
 // coveringParents finds the parent of each box: the one on the level before that
 // covers its middle.
 func (g *graph) coveringParents(parents []int32) error {
-	order := make([]int32, len(g.boxes))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := column.Places[int32](len(g.boxes))
 	slices.SortFunc(order, func(a, b int32) int {
 		x, y := &g.boxes[a], &g.boxes[b]
 		return cmp.Or(cmp.Compare(x.level, y.level), cmp.Compare(x.left, y.left), cmp.Compare(a, b))
@@ -165,10 +163,7 @@ func (f *filler) run(self []int64, parents []int32) {
 	n := len(f.graph.boxes)
 	f.stacks = make([]profile.StackID, n)
 	f.threadOf = make([]profile.ThreadID, n)
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := column.Places[int32](n)
 	slices.SortStableFunc(order, func(a, b int32) int {
 		return cmp.Compare(f.graph.boxes[a].level, f.graph.boxes[b].level)
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
@@ -234,10 +235,7 @@ func (e *encoder) appendStack(line []byte, at place) []byte {
 
 // textRanks returns the position of each text in byte order.
 func (e *encoder) textRanks() []int32 {
-	ids := make([]int32, len(e.texts))
-	for i := range ids {
-		ids[i] = int32(i)
-	}
+	ids := column.Places[int32](len(e.texts))
 	slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(e.texts[a], e.texts[b]) })
 	rank := make([]int32, len(ids))
 	for r, id := range ids {
@@ -250,10 +248,7 @@ func (e *encoder) textRanks() []int32 {
 // by one so that index 0 is the root's. Siblings are in the order of rank.
 func (e *encoder) depthFirst(rank []int32) []int32 {
 	n := e.tree.Len()
-	byRank := make([]int32, n)
-	for i := range byRank {
-		byRank[i] = int32(i)
-	}
+	byRank := column.Places[int32](n)
 	slices.SortFunc(byRank, func(a, b int32) int {
 		return cmp.Compare(rank[e.tree.Item[b]], rank[e.tree.Item[a]])
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/format/protobuf"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -186,10 +187,7 @@ func (k *linker) separate() error {
 	if err := k.spend(work, 0); err != nil || len(k.resource) == 0 {
 		return err
 	}
-	renamed := make([]profile.LabelsID, len(sets))
-	for i, set := range sets {
-		renamed[i] = k.facts.Labels(slices.Concat(set, k.resource))
-	}
+	renamed := column.Of(sets, func(set []profile.Label) profile.LabelsID { return k.facts.Labels(slices.Concat(set, k.resource)) })
 	for _, t := range k.tables {
 		if t.Labels == nil {
 			t.Labels = make([]profile.LabelsID, t.Len())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/format/internal/perf"
 	"github.com/dendroprof/dendro/format/internal/stacktext"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -477,15 +478,9 @@ func (r *recording) buildID(b []byte) {
 // finish makes the tables.
 func (r *recording) finish() error {
 	p := r.Profile
-	counted := make([]*perf.Event, len(r.events))
-	for i, e := range r.events {
-		counted[i] = e.Event
-	}
+	counted := column.Of(r.events, func(e *event) *perf.Event { return e.Event })
 	perf.Fill(p, counted)
-	frames := make([]profile.FrameID, len(r.stacks.Places))
-	for i, at := range r.stacks.Places {
-		frames[i] = r.frame(at)
-	}
+	frames := column.Of(r.stacks.Places, r.frame)
 	r.stacks.Link(p.Tables, func(parent profile.StackID, i int32) profile.StackID { return p.Symbols.Stack(parent, frames[i]) })
 	p.CountLost()
 	if r.lost > 0 {

@@ -28,6 +28,9 @@ type rule struct {
 // planned begins the reason of a line for a package that does not exist yet.
 const planned = "planned: "
 
+// everywhere begins the reason of a line for a package that all others may import.
+const everywhere = "everywhere: "
+
 // ReadPolicy reads lines of three columns,
 //
 //	package | what it may import | why
@@ -39,7 +42,7 @@ const planned = "planned: "
 // nothing. Folders at the root are floors, see floor. The standard library is always allowed, but for packages with a `!` in
 // front. Every line gives a reason. A line or an import that fits no package of the
 // module is a finding, unless the reason of a line for it begins with "planned: "; so is
-// an import that no package with the rule has.
+// an import that no package with the rule has. All packages may import those whose reason begins with "everywhere: ".
 func ReadPolicy(r io.Reader) (*Policy, error) {
 	p := &Policy{}
 	seen := map[string]int{}
@@ -142,6 +145,9 @@ func (c *checker) refuse(ru *rule, imported string) string {
 		return ""
 	}
 	if own, ok := strings.CutPrefix(imported, c.module+"/"); ok {
+		if to := c.policy.find(own); to != nil && strings.HasPrefix(to.reason, everywhere) {
+			return ""
+		}
 		if !ru.need(func(a string) bool { return fits(a, own) }) {
 			return "which is not above it"
 		}

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Clean makes a name safe to print: it writes control characters and invisible
@@ -56,11 +58,7 @@ func printable(s string) bool {
 
 // CleanAll returns the names cleaned.
 func CleanAll(names []string) []string {
-	out := make([]string, len(names))
-	for i := range names {
-		out[i] = Clean(names[i])
-	}
-	return out
+	return column.Of(names, Clean)
 }
 
 // First returns the first n elements of list, or all for n 0. The result shares list.

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Facts are what only the client knows; they travel with a request. The zero value is a
@@ -100,10 +102,7 @@ type NeededError struct{ Facts []Needed }
 
 // Error names the revisions.
 func (e *NeededError) Error() string {
-	names := make([]string, len(e.Facts))
-	for i := range e.Facts {
-		names[i] = e.Facts[i].Revision
-	}
+	names := column.Of(e.Facts, func(n Needed) string { return n.Revision })
 	return "facts of the client's repository are missing: " + strings.Join(names, ", ")
 }
 

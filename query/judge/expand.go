@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/facts"
@@ -107,10 +108,7 @@ func (x *Expand) recency(ctx context.Context, f *facts.Facts, benchmarks []histo
 	}
 	newest := newestRun(benchmarks)
 	revision := cmp.Or(f.Revision, newest.Commit)
-	places := make([]facts.Place, len(functions))
-	for i := range functions {
-		places[i] = facts.Place{Function: functions[i].Name, File: functions[i].File}
-	}
+	places := column.Of(functions, func(f profile.Function) facts.Place { return facts.Place{Function: f.Name, File: f.File} })
 	ages, err := repo.Ages(ctx, revision, places)
 	if err != nil && !errors.Is(err, facts.ErrNeeded) && f.Revision == "" && revision != "" {
 		ages, err = repo.Ages(ctx, "", places)
@@ -144,9 +142,7 @@ func newestRun(benchmarks []history.Series) (newest testrun.Run) {
 
 // candidatesOf returns ranked functions as candidates.
 func candidatesOf(rows []bottleneck.Row) []expansion.Candidate {
-	list := make([]expansion.Candidate, len(rows))
-	for i := range rows {
-		list[i] = expansion.Candidate{Function: rows[i].Function, Score: rows[i].Score}
-	}
-	return list
+	return column.Of(rows, func(r bottleneck.Row) expansion.Candidate {
+		return expansion.Candidate{Function: r.Function, Score: r.Score}
+	})
 }

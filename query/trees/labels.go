@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
@@ -28,11 +29,7 @@ func parseLabel(text string) label {
 }
 
 func parseLabels(list []string) []label {
-	labels := make([]label, len(list))
-	for i, text := range list {
-		labels[i] = parseLabel(text)
-	}
-	return labels
+	return column.Of(list, parseLabel)
 }
 
 // in reports whether a label set has the label. The unit of a number may be left out.

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -49,9 +50,5 @@ func (s *scope) markers() (*MarkersResult, error) {
 }
 
 func markerFields(m *profile.Marker) []MarkerField {
-	list := make([]MarkerField, len(m.Fields))
-	for i, f := range m.Fields {
-		list[i] = MarkerField{f.Key, f.Text, f.Num, f.Unit}
-	}
-	return list
+	return column.Of(m.Fields, func(f profile.Label) MarkerField { return MarkerField{f.Key, f.Text, f.Num, f.Unit} })
 }

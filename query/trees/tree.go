@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -307,10 +308,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest, view string) (*scope, error
 	if err != nil {
 		return nil, err
 	}
-	trees := make([]*calltree.Tree, len(shown))
-	for i := range shown {
-		trees[i] = shown[i].Tree
-	}
+	trees := column.Of(shown, func(s *calltree.Shown) *calltree.Tree { return s.Tree })
 	s := &scope{viewer: v, r: r, named: view, all: shown, list: list}
 	for i := range list {
 		s.count += list[i].profiles

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -421,10 +422,7 @@ func cutTree(c *Cut, v treeNodes) *visible[calltree.Row] {
 	root := float64(v.RootTotal())
 	size := func(r calltree.Row) float64 { return math.Abs(float64(r.Total)) }
 	if t, ok := v.(*calltree.Tree); ok && slices.ContainsFunc(t.Self, func(x int64) bool { return x < 0 }) {
-		absolute := make([]int64, len(t.Self))
-		for i, x := range t.Self {
-			absolute[i] = abs(x)
-		}
+		absolute := column.Of(t.Self, abs)
 		totals := calltree.NewTree(t.Table, t.Type, absolute).Total
 		size = func(r calltree.Row) float64 { return float64(totals[r.Node]) }
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -27,10 +28,7 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	}
 	s.rules = opts.Rules
 	defer s.publish()
-	outcomes := make([]store.Outcome, len(files))
-	for i, f := range files {
-		outcomes[i] = s.putFile(f, opts.Conflict)
-	}
+	outcomes := column.Of(files, func(f *store.File) store.Outcome { return s.putFile(f, opts.Conflict) })
 	return outcomes, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -143,11 +144,7 @@ func (c *selection) wanted(names []string) []bool {
 	for _, n := range names {
 		set[n] = true
 	}
-	wanted := make([]bool, len(c.forest.Functions))
-	for fn := range wanted {
-		wanted[fn] = set[c.forest.Functions[fn].Name]
-	}
-	return wanted
+	return column.Of(c.forest.Functions, func(f profile.Function) bool { return set[f.Name] })
 }
 
 // rows streams the function lists, a profile a chunk. Index gives the place of

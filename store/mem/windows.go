@@ -11,6 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -57,10 +58,7 @@ func (s *windows) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	outcomes := make([]continuous.Outcome, len(list))
-	for i, w := range list {
-		outcomes[i] = s.put(w)
-	}
+	outcomes := column.Of(list, s.put)
 	return outcomes, nil
 }
 

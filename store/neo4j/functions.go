@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
@@ -94,10 +95,7 @@ func functionIDs(names []string) []int64 {
 	if names == nil {
 		return nil
 	}
-	ids := []int64{}
-	for _, name := range names {
-		ids = append(ids, store.FunctionID(bolt.StoredName(name)))
-	}
+	ids := column.Of(names, func(name string) int64 { return store.FunctionID(bolt.StoredName(name)) })
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
@@ -225,11 +226,7 @@ func narrow(q *store.Query) (where string, params map[string]any) {
 
 // texts returns the identities of profiles as the database has them.
 func texts(ids []store.ProfileID) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = string(id)
-	}
-	return list
+	return column.Of(ids, func(id store.ProfileID) string { return string(id) })
 }
 
 // atOnce is the maximum number of rows or values of a result in memory. A smaller

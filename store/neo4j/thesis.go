@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
@@ -163,10 +164,7 @@ func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns
 		i, _ := slices.BinarySearch(before, n)
 		return int64(i)
 	}
-	ancestors := make([]string, len(before))
-	for i, n := range before {
-		ancestors[i] = nodeKey(c.key, n)
-	}
+	ancestors := column.Of(before, func(n int) string { return nodeKey(c.key, n) })
 	var names []string
 	nameOf := map[int32]int64{}
 	size := end - start
@@ -273,11 +271,7 @@ func (thesis) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string,
 
 // namedIDs returns the ids of stored names.
 func namedIDs(names []string) []int64 {
-	ids := make([]int64, len(names))
-	for i, name := range names {
-		ids[i] = store.FunctionID(name)
-	}
-	return ids
+	return column.Of(names, store.FunctionID)
 }
 
 func (thesis) sums(t *bolt.Tx, keys []string, samples map[string]int64) (bolt.Row, error) {

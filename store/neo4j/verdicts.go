@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/neo4j/internal/identity"
@@ -79,9 +80,6 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 
 // benchmarkKeys returns the keys of benchmarks, each once, in order.
 func benchmarkKeys(list []testrun.Benchmark) []string {
-	keys := make([]string, len(list))
-	for i, b := range list {
-		keys[i] = identity.Benchmark(b)
-	}
+	keys := column.Of(list, identity.Benchmark)
 	return distinct(keys)
 }

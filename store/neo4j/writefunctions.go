@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
@@ -64,10 +65,7 @@ func writeFunctions(t *bolt.Tx, label string, rows []*profileRow) error {
 		return nil
 	}
 	ids := slices.Sorted(maps.Keys(want))
-	props := make([]map[string]any, len(ids))
-	for i, id := range ids {
-		props[i] = functionProps(id, want[id].Name, want[id])
-	}
+	props := column.Of(ids, func(id int64) map[string]any { return functionProps(id, want[id].Name, want[id]) })
 	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		MERGE (f:`+label+` {id: $ids[i]}) ON CREATE SET f += $props[i]
 		RETURN collect(f {.*})`, map[string]any{"ids": ids, "props": props})

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/pushed"
 	"github.com/dendroprof/dendro/testrun"
@@ -518,10 +519,7 @@ func (b *builder) run(ctx context.Context, t continuous.Type, side string, of []
 
 // selection selects windows of releases.
 func (p *Plan) selection(t continuous.Type, of []release, from, until time.Time) continuous.Query {
-	versions := make([]string, len(of))
-	for i, r := range of {
-		versions[i] = r.version
-	}
+	versions := column.Of(of, func(r release) string { return r.version })
 	return continuous.Query{Type: t, From: from, Until: until, Matchers: append([]continuous.Matcher{
 		{Name: p.Label, Op: continuous.Matches, Value: alternatives(versions)}}, p.of...)}
 }
@@ -583,9 +581,6 @@ func (b *builder) store(ctx context.Context, c *Compared) error {
 
 // alternatives is a pattern of values.
 func alternatives(values []string) string {
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = regexp.QuoteMeta(v)
-	}
+	quoted := column.Of(values, regexp.QuoteMeta)
 	return strings.Join(quoted, "|")
 }

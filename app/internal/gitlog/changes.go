@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Bounds of Changes.
@@ -92,11 +94,7 @@ func (c *Changes) read(r *repository, files []string, keep func(Line) bool) erro
 
 // literal returns files as git's arguments.
 func literal(files []string) []string {
-	list := make([]string, len(files))
-	for i, f := range files {
-		list[i] = ":(top,literal)" + f
-	}
-	return list
+	return column.Of(files, func(f string) string { return ":(top,literal)" + f })
 }
 
 // diff adds the lines of a unified diff to changes.

@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
@@ -311,10 +312,7 @@ func contexts(o *table.Output, list []*judge.Expanded) error {
 
 // why writes the reasons of a step, each with its weight.
 func why(list []expansion.Reason) string {
-	parts := make([]string, len(list))
-	for i, r := range list {
-		parts[i] = fmt.Sprintf("%s (%s)", r.Distance, twoDecimals(r.Weight))
-	}
+	parts := column.Of(list, func(r expansion.Reason) string { return fmt.Sprintf("%s (%s)", r.Distance, twoDecimals(r.Weight)) })
 	return strings.Join(parts, "; ")
 }
 

@@ -9,6 +9,8 @@ package ranges
 import (
 	"runtime"
 	"sync"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Part is a range of numbers [Lo, Hi).
@@ -40,9 +42,5 @@ func Each(list []Part, work func(i int, p Part)) {
 
 // Numbers returns 0, 1, … n-1.
 func Numbers(n int) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = int32(i)
-	}
-	return s
+	return column.Places[int32](n)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -40,10 +41,7 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 	if err != nil {
 		return nil, err
 	}
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = driver.Quote(name)
-	}
+	quoted := column.Of(names, driver.Quote)
 	all, name, raw := map[string]string{}, "", ""
 	sql := "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM " + from + " AND raw_name <> '' AND name IN (" +
 		strings.Join(quoted, ", ") + ") GROUP BY name"

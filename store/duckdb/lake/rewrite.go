@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/iceberg"
@@ -290,9 +291,6 @@ func (s *Store) rewriteTable(ctx context.Context, l *iceberg.Lake, v *view, p ic
 
 // filesSQL returns the rows of files as SQL.
 func filesSQL(files []iceberg.File) string {
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = driver.Quote(f.Path)
-	}
+	paths := column.Of(files, func(f iceberg.File) string { return driver.Quote(f.Path) })
 	return "read_parquet([" + strings.Join(paths, ", ") + "], union_by_name = true, hive_partitioning = false)"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression/internal/row"
 	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Minimum numbers of rows, and of samples per run, for an estimate.
@@ -133,10 +134,7 @@ func (s *sizing) ratios() bool {
 	if len(votes) < leastRows {
 		return false
 	}
-	weights := make([]float64, len(votes))
-	for i, v := range votes {
-		weights[i] = 1 / math.Max(1/v.mean, v.relative+leastJitter*leastJitter)
-	}
+	weights := column.Of(votes, func(v vote) float64 { return 1 / math.Max(1/v.mean, v.relative+leastJitter*leastJitter) })
 	next := make([]float64, len(s.Base))
 	items := make([]stat.Weighted, len(votes))
 	sum := 0.0

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/listing"
@@ -94,10 +95,7 @@ func (a *api) document(w http.ResponseWriter, _ *http.Request) error {
 
 // described is an operation with parameters and the content of its answer.
 func described(id, tag, summary string, parameters []*param.Parameter, content map[string]any) map[string]any {
-	list := []any{}
-	for _, p := range parameters {
-		list = append(list, describeParameter(p))
-	}
+	list := column.Of(parameters, func(p *param.Parameter) any { return describeParameter(p) })
 	return map[string]any{"operationId": id, "tags": []any{tag}, "summary": summary, "parameters": list,
 		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content},
 			"304":     map[string]any{"description": "The result is that of the ETag in If-None-Match."},

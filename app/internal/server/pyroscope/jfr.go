@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/format/jfr"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -149,10 +150,7 @@ func readContexts(msg []byte, expand func(bytes int64) error) (map[int64][]profi
 		if err := expand(int64(len(c.Value.Labels)) * fieldBytes); err != nil {
 			return nil, err
 		}
-		labels := make([]profile.Label, len(c.Value.Labels))
-		for i, l := range c.Value.Labels {
-			labels[i] = profile.Label{Key: texts[l.Key], Text: texts[l.Value]}
-		}
+		labels := column.Of(c.Value.Labels, func(l labelEntry) profile.Label { return profile.Label{Key: texts[l.Key], Text: texts[l.Value]} })
 		contexts[c.Key] = labels
 	}
 	return contexts, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/intake"
 	"github.com/dendroprof/dendro/format/protobuf"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
@@ -107,10 +108,7 @@ func (p *Pyroscope) series(w *intake.Worker, msg []byte) (profiles int, errs []e
 	if err != nil {
 		return 0, nil, err
 	}
-	list := make([]continuous.Label, len(series.Labels))
-	for i, l := range series.Labels {
-		list[i] = continuous.Label(l)
-	}
+	list := column.Of(series.Labels, func(l labelPair) continuous.Label { return continuous.Label(l) })
 	metric, labels := intake.Labels(list).Cut(nameLabel)
 	service, labels := labels.Cut(continuous.ServiceLabel)
 	service = cmp.Or(service, unknownService)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
@@ -50,10 +51,7 @@ type view struct {
 // index sorts the functions at the first call.
 func (n *names) index() {
 	n.once.Do(func() {
-		n.sorted = make([]int32, len(n.functions))
-		for id := range n.functions {
-			n.sorted[id] = int32(id)
-		}
+		n.sorted = column.Places[int32](len(n.functions))
 		n.sortByName(n.sorted)
 	})
 }

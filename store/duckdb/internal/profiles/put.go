@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/testrun"
@@ -27,10 +28,7 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 		return nil, fmt.Errorf("%s: %w", s.file.Path, err)
 	}
 	b := newBatch(&s.catalog, opts)
-	outcomes := make([]store.Outcome, len(files))
-	for i, f := range files {
-		outcomes[i] = b.add(f)
-	}
+	outcomes := column.Of(files, b.add)
 	if b.empty() {
 		return outcomes, nil
 	}

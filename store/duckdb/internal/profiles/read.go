@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -107,11 +108,7 @@ func (sel *selection) places() []int32 {
 	if sel.place != nil {
 		return sel.place
 	}
-	places := make([]int32, len(sel.profiles))
-	for i := range places {
-		places[i] = int32(i)
-	}
-	return places
+	return column.Places[int32](len(sel.profiles))
 }
 
 // positions returns for each id of the range, less lo, its position in the whole
@@ -120,10 +117,7 @@ func (sel *selection) positions() []int32 {
 	if len(sel.profiles) == 0 {
 		return nil
 	}
-	pos := make([]int32, sel.hi-sel.lo+1)
-	for i := range pos {
-		pos[i] = -1
-	}
+	pos := slices.Repeat([]int32{-1}, int(sel.hi-sel.lo)+1)
 	for i, at := range sel.places() {
 		pos[int32(sel.profiles[i].Seq)-sel.lo] = at
 	}
@@ -227,11 +221,7 @@ func (n *names) inOrder(used bitset.Set) []int32 {
 
 // copies returns copies of functions.
 func (n *names) copies(ids []int32) []profile.Function {
-	list := make([]profile.Function, len(ids))
-	for i, id := range ids {
-		list[i] = n.functions[id]
-	}
-	return list
+	return column.Pick(n.functions, ids)
 }
 
 // streamRows renumbers chunk by chunk.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
@@ -114,10 +115,7 @@ func eachPacked(ctx context.Context, rows []*packedRows, places, fns []int32, f 
 func (sel *selection) byBenchmark() []int32 {
 	var names []string
 	bench := store.BenchmarkIndex(sel.profiles, &names)
-	order := make([]int32, len(bench))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := column.Places[int32](len(bench))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(bench[a], bench[b]) })
 	return order
 }
@@ -305,10 +303,7 @@ func indexOf(keys []rowKey) keyIndex {
 		lo, hi = min(lo, k.bench), max(hi, k.bench)
 	}
 	x := keyIndex{lo, make([]slotIndex, hi-lo+1)}
-	order := make([]int32, len(keys))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := column.Places[int32](len(keys))
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(keys[a].bench, keys[b].bench), cmp.Compare(keys[a].slot, keys[b].slot))
 	})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
@@ -37,10 +38,7 @@ func someNodes(list []*entry, limit int) []*entry {
 
 // vectorsOf reads the vectors of profiles.
 func (s *Store) vectorsOf(ctx context.Context, c *driver.Conn, v *view, list []*entry) (*vectors, error) {
-	profiles := make([]store.Profile, len(list))
-	for i, e := range list {
-		profiles[i] = e.p
-	}
+	profiles := column.Of(list, func(e *entry) store.Profile { return e.p })
 	sel := s.selectionOf(profiles)
 	sel.once = true
 	vs, err := s.readVectors(ctx, c, sel, false)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -170,10 +171,7 @@ func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err err
 }
 
 func (x *remover) removeTasks(list []traceprof.StoredTask) (freed int64, err error) {
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].ID
-	}
+	names := column.Of(list, func(s traceprof.StoredTask) string { return s.ID })
 	stacks, err := dictionaries(x.ctx, x.c, names)
 	if err != nil {
 		return 0, err

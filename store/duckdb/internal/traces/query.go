@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -111,10 +112,7 @@ func readSegments(ctx context.Context, c *driver.Conn, stacks *stackCache, list 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	segments := make([]string, len(list))
-	for i := range list {
-		segments[i] = list[i].Segment
-	}
+	segments := column.Of(list, func(s sampledSize) string { return s.Segment })
 	found, err := snapshotParts(ctx, c, "task IN ("+driver.List(ids[task])+") AND ", segments)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -145,11 +146,7 @@ func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, v traceprof.Sn
 }
 
 func (w *snapshotWriter) ids() []int32 {
-	ids := make([]int32, len(w.stacks))
-	for i, s := range w.stacks {
-		ids[i] = s.id
-	}
-	return ids
+	return column.Of(w.stacks, func(s *taskStacks) int32 { return s.id })
 }
 
 // finish applies the commit to memory.

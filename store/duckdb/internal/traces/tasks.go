@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -190,10 +191,7 @@ func readLogs(ctx context.Context, c *driver.Conn, tasks []string, f func(tracep
 	if len(tasks) == 0 {
 		return nil
 	}
-	args := make([]any, len(tasks))
-	for i, task := range tasks {
-		args[i] = task
-	}
+	args := column.Of(tasks, func(task string) any { return task })
 	var l traceprof.Log
 	return c.Rows(ctx, "FROM task_log WHERE task IN (?"+strings.Repeat(", ?", len(tasks)-1)+")", args, logFields(&l), func() error {
 		f(l)

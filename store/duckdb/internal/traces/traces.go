@@ -17,6 +17,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -132,10 +133,7 @@ func textKey(text string) int64 { return int64(xxh3.HashString(text)) }
 
 // want adds texts and their keys to table wanted, as a group of that number.
 func want(c *driver.Conn, group uint8, texts []string) error {
-	keys := make([]int64, len(texts))
-	for i, text := range texts {
-		keys[i] = textKey(text)
-	}
+	keys := column.Of(texts, textKey)
 	return c.Append("temp", "wanted", len(texts), slices.Repeat([]uint8{group}, len(texts)), keys, texts)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
@@ -273,11 +274,7 @@ func (b *batch) write(ctx context.Context, c *driver.Conn) error {
 
 // sizes returns the column bytes of vectors.
 func sizes(paths [][]byte) []int32 {
-	list := make([]int32, len(paths))
-	for i, blob := range paths {
-		list[i] = int32(len(blob))
-	}
-	return list
+	return column.Of(paths, func(blob []byte) int32 { return int32(len(blob)) })
 }
 
 // apply makes the state that of the commit.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
@@ -131,11 +132,7 @@ func (sel *selection) choose() error {
 }
 
 func (sel *selection) ids() []int32 {
-	ids := make([]int32, len(sel.list))
-	for i, e := range sel.list {
-		ids[i] = e.id
-	}
-	return ids
+	return column.Of(sel.list, func(e *series) int32 { return e.id })
 }
 
 // condition returns the condition on the rows of a part.
@@ -394,10 +391,7 @@ func (s *Store) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 			return err
 		}
 		a := sel.answer()
-		described := make([]continuous.Series, len(sel.list))
-		for i, e := range sel.list {
-			described[i] = e.Series
-		}
+		described := column.Of(sel.list, func(e *series) continuous.Series { return e.Series })
 		count := continuous.NewInstances(described, sel.summed)
 		size := int64(0)
 		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {

@@ -411,10 +411,7 @@ func addUp(ctx context.Context, c *driver.Conn, sum *profiles.VectorSum, sql str
 }
 
 func (rows *sumRows) append(c *driver.Conn, catalog string, l continuous.Level, start int64) error {
-	starts := make([]int64, len(rows.series))
-	for i := range starts {
-		starts[i] = start
-	}
+	starts := slices.Repeat([]int64{start}, len(rows.series))
 	return c.Append(catalog, levelTables[l], len(rows.series), rows.series, starts, rows.parts, rows.covered, rows.sum, rows.instances,
 		sizes(rows.paths), rows.paths)
 }

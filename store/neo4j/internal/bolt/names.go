@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // MaxName is the maximum length of a name in bytes: the server's indexes have no
@@ -28,11 +30,7 @@ func StoredName(name string) string {
 
 // StoredNames returns the stored names of texts.
 func StoredNames(texts []string) []string {
-	list := make([]string, len(texts))
-	for i, text := range texts {
-		list[i] = StoredName(text)
-	}
-	return list
+	return column.Of(texts, StoredName)
 }
 
 // TextsID returns the id of a list of texts: 63 bits of xxh3-64 over the texts, each

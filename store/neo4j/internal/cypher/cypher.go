@@ -19,6 +19,7 @@ import (
 	"github.com/neo4j/neo4j-go-driver/v6/neo4j/dbtype"
 	"github.com/neo4j/neo4j-go-driver/v6/neo4j/notifications"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
@@ -159,10 +160,7 @@ func plain(v any) any {
 		}
 		return v
 	case dbtype.Node:
-		labels := make([]any, len(v.Labels))
-		for i, l := range v.Labels {
-			labels[i] = l
-		}
+		labels := column.Of(v.Labels, func(l string) any { return l })
 		return map[string]any{"labels": labels, "properties": plain(v.Props)}
 	case dbtype.Relationship:
 		return map[string]any{"type": v.Type, "properties": plain(v.Props)}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
@@ -27,10 +28,7 @@ type sampledSegment struct {
 // SampledSegments implements traceprof.Store.
 func (s *Store) SampledSegments(ctx context.Context, q traceprof.SnapshotQuery) ([]traceprof.SampledSegment, error) {
 	sized, err := s.sampledSegments(ctx, q)
-	list := make([]traceprof.SampledSegment, len(sized))
-	for i := range sized {
-		list[i] = sized[i].SampledSegment
-	}
+	list := column.Of(sized, func(s sampledSegment) traceprof.SampledSegment { return s.SampledSegment })
 	return list, err
 }
 
@@ -93,10 +91,7 @@ type storedChunk struct {
 
 // readSnapshots reads segments, in the order of the list.
 func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (values []traceprof.Snapshots, err error) {
-	keys := make([]string, len(list))
-	for i := range list {
-		keys[i] = list[i].key
-	}
+	keys := column.Of(list, func(s sampledSegment) string { return s.key })
 	err = s.read(ctx, func(t *bolt.Tx) error {
 		values = nil
 		chunks, least := map[string][]storedChunk{}, map[string]int64{}

@@ -9,6 +9,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -83,10 +84,7 @@ func (r *resolver) ListLayers(ctx context.Context) ([]string, error) {
 // ListLayerLevels answers Query.listLayerLevels.
 func (r *resolver) ListLayerLevels(ctx context.Context) ([]*query.LayerLevel, error) {
 	layers, err := r.ListLayers(ctx)
-	list := make([]*query.LayerLevel, len(layers))
-	for i, l := range layers {
-		list[i] = &query.LayerLevel{Layer: l, Level: generalLevel}
-	}
+	list := column.Of(layers, func(l string) *query.LayerLevel { return &query.LayerLevel{Layer: l, Level: generalLevel} })
 	return list, err
 }
 

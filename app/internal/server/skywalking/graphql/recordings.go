@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/values"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/uploads"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -144,11 +145,7 @@ func (r *resolver) recordTasks(ctx context.Context, kind traceprof.Kind, service
 
 // instanceIDs returns the ids of a task's instances.
 func instanceIDs(t *traceprof.Task) []string {
-	list := []string{}
-	for _, name := range t.Instances {
-		list = append(list, ids.Instance(t.Service, name))
-	}
-	return list
+	return column.Of(t.Instances, func(name string) string { return ids.Instance(t.Service, name) })
 }
 
 // progress is the progress of a task at its instances.
@@ -243,10 +240,7 @@ func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, ins
 
 // elements returns a tree as a list of elements of a type.
 func elements(typ string, t *uploads.Tree) values.Value {
-	rows := make([]int32, len(t.Signature))
-	for i := range rows {
-		rows[i] = int32(i)
-	}
+	rows := column.Places[int32](len(t.Signature))
 	return values.Table(typ, len(rows), map[string]values.Column{
 		"id":            values.IDs(func(row int) int64 { return int64(row) }),
 		"parentId":      values.IDs(func(row int) int64 { return int64(t.Parent[row]) }),

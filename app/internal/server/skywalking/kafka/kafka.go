@@ -35,6 +35,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Options configure a Fetcher. Only Addresses is required.
@@ -154,11 +155,7 @@ func (f *Fetcher) consumer() []kgo.Opt {
 
 func (f *Fetcher) names() []string {
 	prefix := f.opts.prefix()
-	list := make([]string, len(topics))
-	for i := range topics {
-		list[i] = prefix + topics[i].name
-	}
-	return list
+	return column.Of(topics, func(t topic) string { return prefix + t.name })
 }
 
 // Part returns the fetcher as a part of a server.

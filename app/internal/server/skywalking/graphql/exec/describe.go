@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/values"
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Introspection: the schema as answers to __schema and __type, whose fields the
@@ -22,10 +23,7 @@ func later(typ string, fields func() map[string]values.Value) values.Value {
 
 // listOf is a list of what f makes of the elements.
 func listOf[T any](list []T, f func(T) values.Value) values.Value {
-	all := make([]values.Value, len(list))
-	for i, v := range list {
-		all[i] = f(v)
-	}
+	all := column.Of(list, f)
 	return values.List(all)
 }
 
