@@ -97,7 +97,6 @@ type Aggregator interface {
 // from Functions or Trees.
 type Aggregates struct {
 	SumFunctions    func(ctx context.Context, q Query) (*FunctionSums, error)
-	TotalFunctions  func(ctx context.Context, q Query) (*FunctionSums, error) // SumFunctions without the shares
 	FunctionMoments func(ctx context.Context, q Query, m Measure) (*MomentSet, error)
 	// MergeTrees may leave out what MergeTreesAbove allows.
 	MergeTrees func(ctx context.Context, q Query, percent float64) (*calltree.Tree, []Profile, error)
@@ -152,14 +151,9 @@ func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error)
 	return sums, Summable(sums.Profiles, q)
 }
 
-// TotalFunctions adds up the functions of the selected profiles, which must have one value
-// type. The shares of the result mean nothing.
+// TotalFunctions is SumFunctions of profiles that must have one value type.
 func TotalFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
-	total := aggregates(s).TotalFunctions
-	if total == nil {
-		total = func(ctx context.Context, q Query) (*FunctionSums, error) { return SumFunctions(ctx, s, q) }
-	}
-	sums, err := total(ctx, q)
+	sums, err := SumFunctions(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}

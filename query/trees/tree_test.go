@@ -18,10 +18,10 @@ type noTrees struct {
 }
 
 func (s *noTrees) Aggregates() store.Aggregates {
-	return store.Aggregates{TotalFunctions: s.TotalFunctions, MergeTrees: s.MergeTrees}
+	return store.Aggregates{SumFunctions: s.SumFunctions, MergeTrees: s.MergeTrees}
 }
 
-func (s *noTrees) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+func (s *noTrees) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	s.totals++
 	return store.SumFunctions(ctx, s.Store, q)
 }

@@ -131,7 +131,7 @@ func checkFile(ctx context.Context, path string, opts driver.Options) error {
 
 // Aggregates implements store.Aggregator.
 func (s *Store) Aggregates() store.Aggregates {
-	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions, FunctionMoments: s.FunctionMoments,
+	return store.Aggregates{SumFunctions: s.SumFunctions, FunctionMoments: s.FunctionMoments,
 		MergeTrees: s.MergeTreesAbove, Preload: s.Preload}
 }
 

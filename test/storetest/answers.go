@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -92,22 +91,8 @@ func (l *lab) checkSums(q store.Query, want []store.Profile) {
 			shares[name] = [2]float64{s[0] + float64(n.Self)/whole, s[1] + float64(n.Total)/whole}
 		}
 	}
-	totals := func(ctx context.Context, s store.Reader, q store.Query) (*store.FunctionSums, error) {
-		sums, err := store.TotalFunctions(ctx, s, q)
-		if err != nil {
-			return nil, err
-		}
-		for i := range sums.Rows { // not part of the result
-			r, e := &sums.Rows[i], shares[sums.Functions[i].Name]
-			r.SelfShare, r.TotalShare = e[0], e[1]
-		}
-		return sums, nil
-	}
-	for _, of := range []struct {
-		s   store.Store
-		sum func(context.Context, store.Reader, store.Query) (*store.FunctionSums, error)
-	}{{l.s, totals}, {l.s, store.SumFunctions}, {l.s, totals}, {plain{l.s}, store.SumFunctions}} {
-		sums, err := of.sum(l.ctx, of.s, q)
+	for _, s := range []store.Reader{l.s, l.s, plain{l.s}} {
+		sums, err := store.SumFunctions(l.ctx, s, q)
 		if err != nil {
 			l.t.Fatalf("SumFunctions(%s): %v", q.String(), err)
 		}

@@ -148,7 +148,7 @@ func (s *Store) views(ctx context.Context, named map[string]bool) (list []driver
 
 // Aggregates implements store.Aggregator.
 func (s *Store) Aggregates() store.Aggregates {
-	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions,
+	return store.Aggregates{SumFunctions: s.SumFunctions,
 		MergeTrees: func(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
 			return s.MergeTrees(ctx, q)
 		}}

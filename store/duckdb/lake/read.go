@@ -130,23 +130,6 @@ func (v *view) functionRows(ctx context.Context, place map[int64]int32, conditio
 
 // SumFunctions adds up functions and their shares.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
-	return s.sums(ctx, q, "sum(self * share), sum(total * share)", func(v *view, samples string) (string, error) {
-		profiles, err := v.from(ctx, "profiles", v.profiles)
-		return "(FROM " + samples + ") JOIN (SELECT profile, if(sum > 0, 1 / sum, 0) AS share FROM " + profiles + ") USING (profile)", err
-	})
-}
-
-// TotalFunctions adds up functions.
-func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
-	return s.sums(ctx, q, "0::DOUBLE, 0::DOUBLE", func(v *view, samples string) (string, error) {
-		return samples, store.Addable(v.profiles, q)
-	})
-}
-
-// sums adds up functions: shares are the sums of the shares of self and total, of the rows
-// that from returns, given those of function_samples.
-func (s *Store) sums(ctx context.Context, q store.Query, shares string,
-	from func(v *view, samples string) (string, error)) (*store.FunctionSums, error) {
 	v, err := s.view(ctx, q)
 	if err != nil {
 		return nil, err
@@ -164,10 +147,12 @@ func (s *Store) sums(ctx context.Context, q store.Query, shares string,
 		if err != nil {
 			return err
 		}
-		if samples, err = from(v, samples); err != nil {
+		profiles, err := v.from(ctx, "profiles", v.profiles)
+		if err != nil {
 			return err
 		}
-		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, " + shares + " FROM " + samples + " GROUP BY function"
+		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, sum(self * share), sum(total * share) FROM (FROM " + samples +
+			") JOIN (SELECT profile, if(sum > 0, 1 / sum, 0) AS share FROM " + profiles + ") USING (profile) GROUP BY function"
 		var id int64
 		var sum store.FunctionSum
 		return c.Rows(ctx, sql, nil, []any{&id, &sum.Profiles, &sum.Self, &sum.Total, &sum.SelfShare, &sum.TotalShare}, func() error {

@@ -77,7 +77,6 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 		{"wal_autocheckpoint", "16MiB"},
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
 		{"storage_compatibility_version", StorageVersion},
-		{"perfect_ht_threshold", "18"}, // bits of keys that GROUP BY takes as indexes of an array: functions
 	}
 	if opts.ReadOnly {
 		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})

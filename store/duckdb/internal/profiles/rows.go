@@ -231,7 +231,7 @@ func (sel *selection) keys() []rowKey {
 }
 
 // maxBenches is the maximum number of benchmarks that SQL lists, and maxLoose how many times
-// as many profiles as the selected ones a loose condition may select: dropping their rows
+// as many profiles as the selected ones a condition may select: dropping the rows of the others
 // costs less than a join.
 const (
 	maxBenches = 8
@@ -243,7 +243,7 @@ const inSelectedRows = "(bench, slot) IN (SELECT (bench, slot) FROM selected_row
 
 // rowCondition returns the SQL condition on the rows of profiles in fn_sample, and whether
 // it joins table selected_row.
-func (l *listing) rowCondition(keys []rowKey, loose bool) (where string, join bool) {
+func (l *listing) rowCondition(keys []rowKey) (where string, join bool) {
 	lo, hi := keys[0], keys[0]
 	var benches []int32
 	for _, k := range keys {
@@ -269,7 +269,7 @@ func (l *listing) rowCondition(keys []rowKey, loose bool) (where string, join bo
 		}
 	}
 	where += fmt.Sprintf(" AND slot BETWEEN %d AND %d", lo.slot, hi.slot)
-	if have != len(keys) && (!loose || have >= maxLoose*len(keys)) {
+	if have >= maxLoose*len(keys) {
 		return where + " AND " + inSelectedRows, true
 	}
 	return where, false
@@ -338,7 +338,7 @@ var manyNodes, scannedRows = 1 << 26, int64(1 << 23)
 // functions, or of all if fns is empty. All profiles have rows there.
 func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f func(worker int, rows columns)) error {
 	keys := sel.keys()
-	where, join := sel.all.rowCondition(keys, true)
+	where, join := sel.all.rowCondition(keys)
 	switch len(fns) {
 	case 0:
 	case 1:
@@ -385,33 +385,6 @@ func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f f
 		}
 		return selectIDs(c, fns, true)
 	}, read)
-}
-
-// sumStored adds to all the sums of the rows of the profiles, all of which are in the
-// file. DuckDB adds up without a hash table (setting perfect_ht_threshold).
-func (sel *selection) sumStored(ctx context.Context, c *driver.Conn, all []store.FunctionSum) error {
-	keys := sel.keys()
-	where, join := sel.all.rowCondition(keys, false)
-	self, from := "self", "fn_sample"
-	total, factor := "self + callees", keys[0].divisor
-	if slices.ContainsFunc(keys, func(k rowKey) bool { return k.divisor != factor }) {
-		self, total, factor = "self * divisor", "(self + callees) * divisor", 1
-		from = "(SELECT s.*, divisor FROM fn_sample s JOIN profile p ON p.bench = s.bench AND p.slot = s.slot)"
-	}
-	sql := fmt.Sprintf("SELECT fn, count(*), sum(%s)::BIGINT, sum(%s)::BIGINT FROM %s WHERE %s GROUP BY fn", self, total, from, where)
-	read := func() error {
-		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-			count, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
-			for i, fn := range driver.Column[int32](ch, 0) {
-				all[fn] = store.FunctionSum{Profiles: count[i], Self: self[i] * factor, Total: total[i] * factor}
-			}
-			return nil
-		})
-	}
-	if !join {
-		return read()
-	}
-	return c.ReadTx(func() error { return selectRows(c, keys) }, read)
 }
 
 // sized returns a slice of length n, in the memory of s if it is large enough. The
