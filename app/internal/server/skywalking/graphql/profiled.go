@@ -9,6 +9,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -144,12 +145,9 @@ func callingThread(id string, entries map[string]*query.ProfiledTraceSegments) s
 
 // entryOf returns the entry of one segment.
 func entryOf(s *traceprof.Segment, profiled map[string]bool) *query.ProfiledTraceSegments {
-	e := &query.ProfiledTraceSegments{TraceID: s.Trace, InstanceID: ids.Instance(s.Service, s.Instance), InstanceName: s.Instance,
-		EndpointNames: []string{s.Endpoint}, Duration: latency(s), Start: strconv.FormatInt(s.Start, 10), Spans: []*query.ProfiledSpan{}}
-	for _, span := range spansOf(s) {
-		e.Spans = append(e.Spans, profiledSpan(span, profiled[s.ID]))
-	}
-	return e
+	spans := column.Of(spansOf(s), func(span *query.Span) *query.ProfiledSpan { return profiledSpan(span, profiled[s.ID]) })
+	return &query.ProfiledTraceSegments{TraceID: s.Trace, InstanceID: ids.Instance(s.Service, s.Instance), InstanceName: s.Instance,
+		EndpointNames: []string{s.Endpoint}, Duration: latency(s), Start: strconv.FormatInt(s.Start, 10), Spans: spans}
 }
 
 // profiledSpan converts a span for lists of profiled segments.
@@ -166,12 +164,8 @@ func (r *resolver) GetProfileTaskSegmentList(ctx context.Context, taskID string)
 	if err != nil {
 		return nil, err
 	}
-	list := []*query.BasicTrace{}
 	segments, err := r.segmentsOf(ctx, profiled, true)
-	for i := range segments {
-		list = append(list, basicTrace(&segments[i]))
-	}
-	return list, err
+	return basicTraces(segments), err
 }
 
 // GetProfiledSegment answers Query.getProfiledSegment.

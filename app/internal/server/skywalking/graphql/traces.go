@@ -9,6 +9,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -132,17 +133,13 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 	if err != nil {
 		return nil, err
 	}
-	brief := &query.TraceBrief{Traces: []*query.BasicTrace{}}
 	if len(c.tags) == 0 { // the store can paginate
 		q := c.segments
 		q.NoRaw, q.Offset, q.Limit = true, c.offset, c.limit
 		list, err := r.Store.Segments(ctx, q)
-		for i := range list {
-			brief.Traces = append(brief.Traces, basicTrace(&list[i]))
-		}
-		return brief, err
+		return &query.TraceBrief{Traces: basicTraces(list)}, err
 	}
-	skipped := 0
+	brief, skipped := &query.TraceBrief{Traces: []*query.BasicTrace{}}, 0
 	err = r.each(ctx, c, func(s *traceprof.Segment) bool {
 		if skipped < c.offset {
 			skipped++
@@ -158,6 +155,10 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 func basicTrace(s *traceprof.Segment) *query.BasicTrace {
 	return &query.BasicTrace{SegmentID: s.ID, EndpointNames: []string{s.Endpoint}, Duration: latency(s),
 		Start: strconv.FormatInt(s.Start, 10), IsError: new(s.Error), TraceIds: []string{s.Trace}}
+}
+
+func basicTraces(list []traceprof.Segment) []*query.BasicTrace {
+	return column.Of(list, func(s traceprof.Segment) *query.BasicTrace { return basicTrace(&s) })
 }
 
 // latency returns the latency of a segment as 32 bits, as in the protocol.
