@@ -94,6 +94,15 @@ func (l Labels) Cut(name string) (value string, rest Labels) {
 	return l[i].Value, slices.Concat(l[:i], l[i+1:])
 }
 
+// Map returns the values by name.
+func (l Labels) Map() map[string]string {
+	m := make(map[string]string, len(l))
+	for _, a := range l {
+		m[a.Name] = a.Value
+	}
+	return m
+}
+
 // ServiceLabel is the label that names the service; selectors and answers have it among
 // the others, Series.Labels has not.
 const ServiceLabel = "service_name"

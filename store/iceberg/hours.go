@@ -562,18 +562,10 @@ func hourRow(at hourOf, s *continuous.Series, typ *profile.ValueType, t *continu
 	return seriesHourRow{hourOf: at,
 		Covered: t.Covered.Milliseconds(), Sum: t.Sum, Instances: t.Instances,
 		Name: s.Type.Name, SampleType: s.Type.SampleType, SampleUnit: s.Type.SampleUnit,
-		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: textsOf(s.Labels), Summed: s.Summed,
-		Facts: textsOf(s.Facts),
+		PeriodType: s.Type.PeriodType, PeriodUnit: s.Type.PeriodUnit, Labels: s.Labels.Map(), Summed: s.Summed,
+		Facts: s.Facts.Map(),
 		First: micros(s.First), Last: micros(s.Last), ValueType: typ.Name, Unit: typ.Unit, Scale: int32(typ.Scale), Period: typ.Period,
 		ValuePeriodUnit: typ.PeriodUnit, PeriodName: typ.PeriodName, Original: typ.Original}
-}
-
-func textsOf(list continuous.Labels) map[string]string {
-	m := make(map[string]string, len(list))
-	for _, l := range list {
-		m[l.Name] = l.Value
-	}
-	return m
 }
 
 // HoursOf returns whether a file of hours may have what a query selects: its days, and the bucket

@@ -58,8 +58,7 @@ func (s *windows) PutWindows(ctx context.Context, list []*continuous.Window) ([]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	outcomes := column.Of(list, s.put)
-	return outcomes, nil
+	return column.Of(list, s.put), nil
 }
 
 func (s *windows) put(w *continuous.Window) continuous.Outcome {

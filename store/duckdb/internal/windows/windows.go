@@ -278,8 +278,8 @@ func appendSeries(c *driver.Conn, catalog string, list []*series) error {
 		for _, name := range e.Summed {
 			summed[name] = ""
 		}
-		rows[i] = seriesRow{series: *e, scale: int32(e.typ.Scale), first: e.First.UnixMilli(), last: e.Last.UnixMilli(), labels: mapOf(e.Labels),
-			facts: mapOf(e.Facts), summed: summed}
+		rows[i] = seriesRow{series: *e, scale: int32(e.typ.Scale), first: e.First.UnixMilli(), last: e.Last.UnixMilli(), labels: e.Labels.Map(),
+			facts: e.Facts.Map(), summed: summed}
 	}
 	return driver.Insert(c, catalog, "series", rows, (*seriesRow).fields)
 }
@@ -364,14 +364,6 @@ func labelsOf(m, known map[string]string) (list continuous.Labels) {
 		list = append(list, continuous.Label{Name: one(name), Value: one(m[name])})
 	}
 	return list
-}
-
-func mapOf(list continuous.Labels) map[string]string {
-	m := make(map[string]string, len(list))
-	for _, l := range list {
-		m[l.Name] = l.Value
-	}
-	return m
 }
 
 // copied returns a copy that callers may change.
