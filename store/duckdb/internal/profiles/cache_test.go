@@ -188,7 +188,7 @@ func answers(t *testing.T, s *Store, q store.Query) string {
 		}
 		text += fmt.Sprintln(v.Profile, byPath)
 	}
-	tree, _, err := s.MergeTrees(t.Context(), q)
+	tree, _, err := s.MergeTreesAbove(t.Context(), q, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

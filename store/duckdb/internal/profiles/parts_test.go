@@ -169,7 +169,7 @@ func TestMergeTreesAbove(t *testing.T) {
 	if _, err := s.Put(t.Context(), files, store.PutOptions{Rules: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	whole, _, err := s.MergeTrees(t.Context(), store.Query{})
+	whole, _, err := s.MergeTreesAbove(t.Context(), store.Query{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestMergeTreesAbove(t *testing.T) {
 			t.Errorf("%v %%: %v\nwant %v", percent, got, want)
 		}
 	}
-	again, _, err := s.MergeTrees(t.Context(), store.Query{})
+	again, _, err := s.MergeTreesAbove(t.Context(), store.Query{}, 0)
 	if err != nil || !slices.Equal(again.Self, whole.Self) {
 		t.Errorf("the whole tree has other values afterwards: %v, %v, %v", again.Self, whole.Self, err)
 	}

@@ -255,34 +255,12 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	if v == nil {
 		return &store.TreeSet{Profiles: sel.profiles, Table: &calltree.Table{}, Vectors: func(func(store.TreeVector, error) bool) {}}, nil
 	}
-	if len(b.ids) == 1 && !opts.Modes {
-		return oneTree(ctx, v, b, sel)
-	}
 	paths, err := v.union(b)
 	if err != nil {
 		return nil, err
 	}
 	cut := v.forest.Cut(paths)
 	return &store.TreeSet{Profiles: sel.profiles, Table: cut.Table, Vectors: streamVectors(ctx, v, b, cut)}, nil
-}
-
-// oneTree decodes the vector once, for the table and for the stream.
-func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.TreeSet, error) {
-	var buf calltree.Vector
-	self, err := b.at(0, &buf)
-	if err != nil {
-		return nil, err
-	}
-	cut := v.forest.Cut(self.Nodes)
-	return &store.TreeSet{Profiles: sel.profiles, Table: cut.Table, Vectors: func(yield func(store.TreeVector, error) bool) {
-		if err := ctx.Err(); err != nil {
-			yield(store.TreeVector{}, err)
-			return
-		}
-		w := cut.Vector(self)
-		w.Self = slices.Clone(w.Self)
-		yield(store.TreeVector{Vector: w}, nil)
-	}}, nil
 }
 
 // union returns the distinct paths of all vectors, ascending.
@@ -369,13 +347,8 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 	return modes, nil
 }
 
-// MergeTrees adds up trees: it decodes and adds the vectors on all
-// processors over the whole forest, and cuts the result out of it.
-func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
-	return s.MergeTreesAbove(ctx, q, 0)
-}
-
-// MergeTreesAbove is MergeTrees without small nodes, as store.MergeTreesAbove allows.
+// MergeTreesAbove adds up trees, as store.MergeTreesAbove has it: it decodes and adds the vectors on
+// all processors over the whole forest, and cuts the result out of it.
 func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent float64) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view
