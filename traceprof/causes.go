@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Thresholds of causes, in ms except the last.
@@ -45,10 +47,7 @@ func (f *facts) endpointNeverSeen() (Cause, bool) {
 	if f.seen || len(f.other) > 0 {
 		return Cause{}, false
 	}
-	var names []string
-	for _, e := range f.endpoints {
-		names = append(names, e.Name)
-	}
+	names := column.Of(f.endpoints, func(e Endpoint) string { return e.Name })
 	c := Cause{Code: EndpointNeverSeen, Names: nearest(f.task.Endpoint, names)}
 	c.Text = fmt.Sprintf("No request with the name %q was ever seen, and agents compare names exactly%s.", f.task.Endpoint, meant(c.Names))
 	return c, true

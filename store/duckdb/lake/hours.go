@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/continuous"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -178,10 +179,7 @@ func inSQL(p continuous.Part) string {
 // match finds the series of the selection that have an hour, and narrows the condition to them.
 // Where hours that lack a label of the selection may have some of it, it is refused.
 func (sel *selectedHours) match(ctx context.Context, q *continuous.Query, matching *continuous.Selection) error {
-	var times []string
-	for _, p := range sel.parts {
-		times = append(times, inSQL(p))
-	}
+	times := column.Of(sel.parts, inSQL)
 	sql := `SELECT any_value(service), any_value(name), any_value(sample_type), any_value(sample_unit), any_value(period_type),
 		any_value(period_unit), any_value(labels), arg_max(facts, hour), any_value(value_type), any_value(unit), any_value(scale), any_value(period),
 		any_value(value_period_unit), any_value(period_name), any_value(original), epoch_ms(min(first_start)), epoch_ms(max(last_end)),
@@ -427,10 +425,7 @@ func (h *hours) Tree(ctx context.Context, q continuous.Query) (*continuous.Merge
 		if err := f.read(ctx, sel.c, filesSQL(sel.files["window_paths"])+among, functions); err != nil {
 			return err
 		}
-		var parts []string
-		for _, p := range sel.parts {
-			parts = append(parts, "SELECT path, self FROM "+sel.of("series_samples", p))
-		}
+		parts := column.Of(sel.parts, func(p continuous.Part) string { return "SELECT path, self FROM " + sel.of("series_samples", p) })
 		return f.use(ctx, sel.c, "SELECT path, sum(self)::BIGINT FROM ("+strings.Join(parts, " UNION ALL ")+") GROUP BY path")
 	})
 	if err != nil {

@@ -143,10 +143,7 @@ func uploaded(s *schemas, id, summary string, request any, results []any, body s
 
 // anyOf is the schema of one of several results.
 func (s *schemas) anyOf(results []any) map[string]any {
-	var list []any
-	for _, r := range results {
-		list = append(list, s.of(reflect.TypeOf(r)))
-	}
+	list := column.Of(results, func(r any) any { return s.of(reflect.TypeOf(r)) })
 	if len(list) == 1 {
 		return list[0].(map[string]any)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/continuous/merged"
 	"github.com/dendroprof/dendro/continuous/record"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -419,10 +420,7 @@ func (l lack) compare(m lack) int {
 
 // lost says which times are lost.
 func lost(spans []continuous.Span) string {
-	var list []string
-	for _, span := range spans {
-		list = append(list, "lack "+spoken(span.From)+" to "+spoken(span.Until))
-	}
+	list := column.Of(spans, func(s continuous.Span) string { return "lack " + spoken(s.From) + " to " + spoken(s.Until) })
 	return strings.Join(list, ", ")
 }
 

@@ -21,6 +21,7 @@ import (
 
 	bind "github.com/duckdb/duckdb-go-bindings"
 
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
@@ -100,10 +101,7 @@ var showTables = regexp.MustCompile(`(?i)^\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*$`)
 
 // listViews answers it.
 func listViews(views []driver.View) string {
-	var names []string
-	for _, v := range views {
-		names = append(names, driver.Quote(v.Name))
-	}
+	names := column.Of(views, func(v driver.View) string { return driver.Quote(v.Name) })
 	return "SELECT unnest([" + strings.Join(names, ", ") + "]) AS name ORDER BY name"
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/exec"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/values"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
 
@@ -168,11 +169,7 @@ func (h *Handler) present(ctx context.Context, f *exec.FieldError) *gqlerror.Err
 
 // slashed returns the path of a field for messages.
 func slashed(p ast.Path) string {
-	var parts []string
-	for _, e := range p {
-		parts = append(parts, fmt.Sprint(e))
-	}
-	return strings.Join(parts, "/")
+	return strings.Join(column.Of(p, func(e ast.PathElement) string { return fmt.Sprint(e) }), "/")
 }
 
 // panicked converts a panic to an error without details.
