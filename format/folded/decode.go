@@ -62,7 +62,7 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 		Decoder:  d,
 		p:        p,
 		limits:   l,
-		in:       newWindow(r, d.buf),
+		in:       window{r: r, buf: d.buf},
 		by:       d.strategy,
 		marks:    d.marksBuf[:0],
 		threadTo: noThread,
@@ -74,9 +74,7 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 func (r *run) giveBack() {
 	d := r.Decoder
 	d.marksBuf = r.marks
-	if r.in.r != nil {
-		d.buf = r.in.buf
-	}
+	d.buf = r.in.buf
 	if len(d.buf) > keptSize {
 		d.buf = nil
 	}

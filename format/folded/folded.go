@@ -77,8 +77,7 @@ func NewDecoder() *Decoder {
 }
 
 // Decode reads the whole of r into a new profile over s. With s nil the profile
-// gets Symbols of its own. What is in a *bytes.Buffer is read in place and not
-// kept.
+// gets Symbols of its own.
 //
 // Text that breaks the grammar is an error (*profile.ParseError with line and
 // offset around profile.ErrMalformed or profile.ErrTooLarge); nothing is left

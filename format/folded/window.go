@@ -15,25 +15,13 @@ const (
 )
 
 // window shows the text of a reader piece by piece. It reuses one buffer, which
-// grows only when a line does not fit. Text that is in memory is not copied: the
-// window then is a piece of it.
+// grows only when a line does not fit.
 type window struct {
-	r        io.Reader // nil: the text is in memory
-	memory   []byte    // the whole text
+	r        io.Reader
 	buf      []byte
 	from, to int   // buf[from:to] is read and not yet consumed
 	base     int64 // offset of buf[0] from the start of the content
 	eof      bool
-}
-
-// newWindow returns the window of a reader, with scratch as its buffer, or one of
-// the same size on all that is in a *bytes.Buffer.
-func newWindow(r io.Reader, scratch []byte) window {
-	if b, ok := r.(*bytes.Buffer); ok {
-		text := b.Next(b.Len())
-		return window{memory: text, buf: text[:min(len(text), len(scratch))]}
-	}
-	return window{r: r, buf: scratch}
 }
 
 func (w *window) unread() []byte { return w.buf[w.from:w.to] }
@@ -45,10 +33,6 @@ func (w *window) offset(i int) int64 { return w.base + int64(w.from+i) }
 // buffer is full or the input ends: a slow reader that gives a few bytes at a
 // time must not make us look at the same text again and again.
 func (w *window) fill() error {
-	if w.r == nil {
-		w.show(len(w.buf))
-		return nil
-	}
 	n := copy(w.buf, w.buf[w.from:w.to])
 	w.base += int64(w.from)
 	w.from, w.to = 0, n
@@ -72,15 +56,6 @@ func (w *window) fill() error {
 	return nil
 }
 
-// show moves a window of memory behind what is consumed and makes it size long.
-func (w *window) show(size int) {
-	w.base += int64(w.from)
-	left := w.memory[w.base:]
-	w.buf = left[:min(len(left), size)]
-	w.from, w.to, w.eof = 0, len(w.buf), len(w.buf) == len(left)
-	w.skipMark()
-}
-
 // skipMark consumes a byte order mark in front of the content.
 func (w *window) skipMark() {
 	if w.base == 0 && w.from == 0 && bytes.HasPrefix(w.unread(), byteOrderMark) {
@@ -91,10 +66,6 @@ func (w *window) skipMark() {
 // grow doubles the buffer, up to room for a line of limit bytes and its end.
 func (w *window) grow(limit int) {
 	size := max(min(2*len(w.buf), limit+len("\r\n")), len(w.buf)+1)
-	if w.r == nil {
-		w.show(size)
-		return
-	}
 	buf := make([]byte, size)
 	copy(buf, w.buf[:w.to])
 	w.buf = buf
