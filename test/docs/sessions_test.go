@@ -30,10 +30,11 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// replacements replaces the default ports of a server by free ones, and the
-// installation of the program by nothing.
+// replacements replaces the default ports of a server by free ones, the installation of the program by
+// nothing, and the time of a benchmark by half a second: what the pages plant shows in less.
 func replacements(t *testing.T) *strings.Replacer {
 	t.Helper()
 	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version",
+		"-benchtime 1s", "-benchtime 0.5s", "-benchtime 2s", "-benchtime 0.5s",
 		"127.0.0.1:12800", program.FreeAddress(t), "127.0.0.1:11800", program.FreeAddress(t))
 }
