@@ -87,20 +87,20 @@ spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, w
 
 # The packages in which goroutines meet (internal/archtest compares the list with the sources, and says who
 # else runs the rest); query/judge is the road to the parallel analyses, server/pyroscope to the intake. Servers under
-# attack wait: three packages at once keep two processors busy.
-RACE = ./profile ./calltree ./calltree/diff ./traceprof ./internal/groupcommit ./format ./format/goroutine ./ingest ./continuous/intake ./continuous/merged ./store/mem ./query/document ./query/judge ./app/internal/client ./app/internal/server ./app/internal/server/api ./app/internal/server/connect ./app/internal/server/fleet ./app/internal/server/otlp ./app/internal/server/pushes ./app/internal/server/pushes/functions ./app/internal/server/pyroscope ./app/internal/server/receiver ./app/internal/server/skywalking ./app/internal/server/skywalking/graphql ./app/internal/server/skywalking/graphql/exec ./app/internal/server/skywalking/kafka ./app/internal/server/upkeep
+# attack wait, the longest first: four packages at once keep two processors busy.
+RACE = ./app/internal/server ./profile ./calltree ./calltree/diff ./traceprof ./internal/groupcommit ./format ./format/goroutine ./ingest ./continuous/intake ./continuous/merged ./store/mem ./query/document ./query/judge ./app/internal/client ./app/internal/server/api ./app/internal/server/connect ./app/internal/server/fleet ./app/internal/server/otlp ./app/internal/server/pushes ./app/internal/server/pushes/functions ./app/internal/server/pyroscope ./app/internal/server/receiver ./app/internal/server/skywalking ./app/internal/server/skywalking/graphql ./app/internal/server/skywalking/graphql/exec ./app/internal/server/skywalking/kafka ./app/internal/server/upkeep
 race: ## the packages in which goroutines meet under the race detector
 	$(MAKE) -j 2 race-packages race-agent
 
 race-packages:
-	$(GO) test -vet=off -race -p 3 -timeout 30m -skip '$(SEQUENTIAL)' $(RACE)
+	$(GO) test -vet=off -race -p 4 -timeout 30m -skip '$(SEQUENTIAL)' $(RACE)
 
 race-agent:
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
-# Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
+# Tests of one goroutine that take long, or more memory, under the race detector, for `make race` to
 # skip; `make nightly` runs nearly all of them under it.
-SEQUENTIAL = ^Test(Hostile|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks)$$
+SEQUENTIAL = ^Test(UIs|Documents|Bound|CutAlongLayout|ManyVanished|ManyRenames|NumbersAsTexts|EntriesAreCounted|Hostile|HostileLayers|HostilePush|LongNames|NestedBomb|ManyMembers|MaxFrames|MaxMemory.*|Memory|Mutations|Bombs?|UnpackerIsBounded|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks)$$
 
 race-all: export DENDRO_ALL = 1
 race-all: # every package, every test but those that a duration fails
