@@ -128,14 +128,14 @@ func (o *checkOptions) run(ctx context.Context, e *command.Env, brief bool) (err
 		return command.ErrRegression
 	case !o.require || v.NewHistory:
 		return nil
+	case !v.Tested && v.Judged > 0:
+		return errUndecided
+	case !v.Tested:
+		return errNoVerdict
 	case v.NoMetricCanFail:
 		return errNoMetric
-	case v.Tested:
-		return nil
-	case v.Judged > 0:
-		return errUndecided
 	}
-	return errNoVerdict
+	return nil
 }
 
 // publish writes the report to where people see it. A refusal by GitHub is printed and
