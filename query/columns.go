@@ -1,7 +1,6 @@
 package query
 
 import (
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/table"
@@ -26,9 +25,6 @@ func FunctionOf(f *profile.Function) Function {
 	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language,
 		Kind: f.Kind.String()}
 }
-
-// Counted writes "1 run", "2 runs".
-func Counted(n int, word string) string { return words.Counted(n, word) }
 
 // AmountColumn is a column of Numbers in a unit.
 func AmountColumn(name, unit string) table.Column {

@@ -166,8 +166,8 @@ func pushedSum(ctx context.Context, st store.Reader, runs *pushed.Store, s *Sele
 		return t, fmt.Errorf("%w: no profile was pushed by this selection", store.ErrNothing)
 	}
 	const layout = "2006-01-02 15:04"
-	text := fmt.Sprintf("%s of %d series from %s to %s UTC", Counted(int(sum.Parts), "window"), len(sum.Series), first.UTC().Format(layout),
-		last.UTC().Format(layout))
+	text := fmt.Sprintf("%s of %d series from %s to %s UTC", words.Counted(int(sum.Parts), "window"), len(sum.Series),
+		first.UTC().Format(layout), last.UTC().Format(layout))
 	if t.Gauge() {
 		text += ", mean over time"
 	}
@@ -295,7 +295,7 @@ func linesNote(kept []continuous.Lines) string {
 		}
 	}
 	const layout = "2006-01-02"
-	text := fmt.Sprintf("lines of %s", Counted(int(parts), "window"))
+	text := fmt.Sprintf("lines of %s", words.Counted(int(parts), "window"))
 	if len(services) > 1 {
 		text += fmt.Sprintf(" of %d services", len(services))
 	}

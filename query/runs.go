@@ -235,7 +235,7 @@ func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, 
 	ids := store.Old(list, r.Keep, r.OlderThan)
 	result := PruneResult{Removed: len(ids), Stored: len(all), DryRun: r.DryRun}
 	if result.Most() && !r.Yes && !r.DryRun {
-		return nil, param.Errorf("this removes %s of the %s in the store: --yes confirms it, --dry-run only reports it", words.Count(len(ids)), Counted(len(all), "profile"))
+		return nil, param.Errorf("this removes %s of the %s in the store: --yes confirms it, --dry-run only reports it", words.Count(len(ids)), words.Counted(len(all), "profile"))
 	}
 	removed := len(ids)
 	if !r.DryRun {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -169,7 +170,7 @@ func TestNames(t *testing.T) {
 		query.ClosestOrAll("xxxxxx", []string{"a", "b"}):                          "; there are a, b",
 		query.ClosestOrAll("xxxxxx", slices.Repeat([]string{"a"}, 13)) + "none":   "none",
 		query.Unqualified("load (a.py)") + " " + query.Unqualified("(anonymous)"): "load (anonymous)",
-		query.Counted(1, "run") + ", " + query.Counted(2, "run"):                  "1 run, 2 runs",
+		words.Counted(1, "run") + ", " + words.Counted(2, "run"):                  "1 run, 2 runs",
 		query.Noun(profile.Goroutines, "count") + query.Noun("cpu", "count"):      "goroutinescount",
 	} {
 		if !strings.Contains(got, want) {

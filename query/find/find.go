@@ -250,7 +250,7 @@ func (f *found) head(rows, shown int) Head {
 		case len(f.all.Rows) > 0:
 			why = "is below --min-share in"
 		}
-		out.Notes = append(out.Notes, fmt.Sprintf("%s %s %s", f.Pattern, why, query.Counted(len(f.all.Profiles), "selected profile")))
+		out.Notes = append(out.Notes, fmt.Sprintf("%s %s %s", f.Pattern, why, words.Counted(len(f.all.Profiles), "selected profile")))
 	}
 	return out
 }

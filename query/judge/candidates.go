@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -98,7 +98,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 		notes = h.Warnings
 		for _, row := range h.Rows {
 			b := of(history.Key{Benchmark: testrun.Benchmark{Group: row.Group, Name: row.Benchmark}, Type: row.Type})
-			notes = append(notes, fmt.Sprintf("%s: T² %.3g of %s in %s, p %.2g", b.Benchmark, row.T2, query.Counted(len(row.Functions), "function"),
+			notes = append(notes, fmt.Sprintf("%s: T² %.3g of %s in %s, p %.2g", b.Benchmark, row.T2, words.Counted(len(row.Functions), "function"),
 				cmp.Or(row.Subtree, "the program"), row.P))
 			slices.SortStableFunc(row.Functions, func(x, y paper.HotellingFunction) int {
 				return -cmp.Compare(math.Abs(x.Actual-x.Expected), math.Abs(y.Actual-y.Expected))

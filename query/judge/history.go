@@ -172,7 +172,7 @@ func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *History
 		if !slices.Contains(query.NamesOf(functions), r.Function) {
 			return nil, query.UnknownFunction(r.Function, functions)
 		}
-		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, query.Counted(len(list), "selected profile")))
+		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, words.Counted(len(list), "selected profile")))
 	case r.Metric != "":
 		return nil, fmt.Errorf("%w: no selected profile has a metric %s%s", store.ErrNothing, words.Clean(r.Metric),
 			query.ClosestOrAll(r.Metric, metricNames(list)))

@@ -414,7 +414,7 @@ func windows(res *paper.ScoreResult) []string {
 	before := len(list) - 1
 	window := list[max(0, before-res.Window):before]
 	return []string{fmt.Sprintf("%s is scored against %d of %s before it, %s … %s (--window)", list[before].Run.Key, len(window),
-		query.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
+		words.Counted(before, "run"), window[0].Run.Key, window[len(window)-1].Run.Key)}
 }
 
 // Hotelling answers a RegressionsRequest with tests of the functions of subtrees together.

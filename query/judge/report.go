@@ -389,9 +389,9 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile, c *chang
 		return strings.Join(values, ", ")
 	}
 	runs := query.Distinct(list, func(p *store.Profile) string { return p.Run.Key })
-	selected := fmt.Sprintf("%s of %s in %s", query.Counted(len(list), "profile"),
-		query.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"),
-		query.Counted(len(runs), "run"))
+	selected := fmt.Sprintf("%s of %s in %s", words.Counted(len(list), "profile"),
+		words.Counted(len(query.Distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"),
+		words.Counted(len(runs), "run"))
 	if n := len(runs); n > 1 && !r.Files {
 		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
 	}
@@ -402,7 +402,7 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile, c *chang
 				services[c.lines[i].Benchmark.Group] = true
 			}
 		}
-		of := "releases of " + query.Counted(len(services), "service")
+		of := "releases of " + words.Counted(len(services), "service")
 		switch {
 		case len(services) > 0 && len(list) == 0:
 			selected = of

@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/facts"
 	"github.com/dendroprof/dendro/query/param"
@@ -205,7 +206,7 @@ func explainUnjudged(res *regression.Result, list []store.Profile) {
 			}
 		}
 		if branch != own[at] {
-			b.Reason += fmt.Sprintf("; %s of %s: use --base %s", query.Counted(most, "run"), branch, branch)
+			b.Reason += fmt.Sprintf("; %s of %s: use --base %s", words.Counted(most, "run"), branch, branch)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func againstHistory(ctx context.Context, st store.Reader, q store.Query, weight 
 	profiles := benchmarks[0].Profiles
 	first := len(profiles) - tested
 	if first <= 0 {
-		return nil, fmt.Errorf("%s has %s on this machine and branch: none before the newest %d to compare with: %w", benchmarks[0].Benchmark, query.Counted(len(profiles), "run"), tested, store.ErrNothing)
+		return nil, fmt.Errorf("%s has %s on this machine and branch: none before the newest %d to compare with: %w", benchmarks[0].Benchmark, words.Counted(len(profiles), "run"), tested, store.ErrNothing)
 	}
 	return average.Compare(ctx, st, store.Query{Profiles: store.IDs(profiles[first:])}, store.Query{Profiles: store.IDs(profiles[:first])},
 		store.Weight(weight))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/diff"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/param"
@@ -116,7 +117,7 @@ func DiffBenchmarks(ctx context.Context, st store.Store, r *DiffRequest) (_ *Dif
 		return nil, nothing
 	}
 	if lacking > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%s left out, of which nothing is selected", query.Counted(lacking, "benchmark")))
+		out.Notes = append(out.Notes, fmt.Sprintf("%s left out, of which nothing is selected", words.Counted(lacking, "benchmark")))
 	}
 	slices.SortStableFunc(out.Rows, func(a, b DiffBenchmark) int {
 		return cmp.Or(-cmp.Compare(a.size(), b.size()), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark))

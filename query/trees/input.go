@@ -140,7 +140,7 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 			return in, err
 		}
 		r.notes = append(r.notes, b.Warnings...)
-		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, query.Counted(len(b.Profiles), "profile")),
+		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, words.Counted(len(b.Profiles), "profile")),
 			tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
 	} else {
 		merge := func() (t *calltree.Tree, profiles []store.Profile, err error) {
@@ -282,7 +282,7 @@ func (r *reading) eachOriginal(ctx context.Context, st store.Store, q store.Quer
 	case found == 0 && missing != nil:
 		return fmt.Errorf("%s needs single samples: %w, or give the file", flag, missing)
 	case without > 0:
-		r.note("%s needs single samples: %s dropped, whose original files were not kept (import with --keep-source)", flag, query.Counted(without, "profile"))
+		r.note("%s needs single samples: %s dropped, whose original files were not kept (import with --keep-source)", flag, words.Counted(without, "profile"))
 	}
 	return nil
 }

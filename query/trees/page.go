@@ -104,7 +104,7 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 			return nil, err
 		}
 		page := diffPage(address)
-		page.Title = fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "), query.Counted(b.History, "run"),
+		page.Title = fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "), words.Counted(b.History, "run"),
 			b.HistoryFrom, b.HistoryTo)
 		return page, answer(page, "diff", "", b)
 	}

@@ -42,7 +42,7 @@ func (v *viewer) selected(list []Input) ([]Input, error) {
 		}
 	}
 	if n := len(list) - len(with); n > 0 {
-		v.note("%s without such a thread dropped", query.Counted(n, "profile"))
+		v.note("%s without such a thread dropped", words.Counted(n, "profile"))
 	}
 	return with, nil
 }

@@ -361,7 +361,7 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 	if len(list) == 1 && list[0].name != "" {
 		return filepath.Base(list[0].name) + ", " + typ.Name
 	}
-	return fmt.Sprintf("%s, %s", query.Counted(profiles, "profile"), typ.Name)
+	return fmt.Sprintf("%s, %s", words.Counted(profiles, "profile"), typ.Name)
 }
 
 func (s *scope) head(root int64, omitted query.Omitted) Head {
