@@ -144,7 +144,7 @@ func DiffFunctions(o *table.Output, r *trees.DiffFunctionsResult) error {
 		all  int
 	}{{"increased", r.Functions.Increased}, {"decreased", r.Functions.Decreased}} {
 		fmt.Fprintf(w, "\n%s: %s %s\n", part.name, words.Count(part.all), words.Plural(part.all, "function"))
-		shown := rows[:r.Shown[i]]
+		shown := rows[:min(max(0, r.Shown[i]), len(rows))] // a server may contradict itself
 		rows = rows[len(shown):]
 		if len(shown) > 0 {
 			heading(w)

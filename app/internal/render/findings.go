@@ -241,6 +241,9 @@ func plots(o *table.Output, r *bottleneck.Row, t profile.ValueType) {
 	t.Scale = 0 // of points
 	for i := range r.Plots {
 		p := &r.Plots[i]
+		if len(p.Points) == 0 {
+			continue // a server may contradict itself
+		}
 		benchmark := testrun.Benchmark{Group: p.Group, Name: p.Benchmark}
 		title := fmt.Sprintf("%s in %s, mean %s", r.Function, benchmark, words.Percent(p.Score))
 		share := words.Percent

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/document"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/query/trees"
@@ -33,6 +35,22 @@ func TestContextsAreClean(t *testing.T) {
 	var b strings.Builder
 	if err := contexts(&table.Output{W: &b, Format: "text"}, []*judge.Expanded{x}); err != nil || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q, %v", &b, err)
+	}
+}
+
+// TestContradictions: what a server says of its lists need not be true of them.
+func TestContradictions(t *testing.T) {
+	var b strings.Builder
+	o := &table.Output{W: &b, Format: "text"}
+	for _, shown := range [][3]int{{5, 5, 0}, {-1, 2, 0}} {
+		if err := DiffFunctions(o, &trees.DiffFunctionsResult{Shown: shown}); err != nil {
+			t.Error(err)
+		}
+	}
+	b.Reset()
+	plots(o, &bottleneck.Row{Score: 1, Plots: []bottleneck.Plot{{Group: "g", Benchmark: "b"}}}, profile.ValueType{})
+	if b.Len() > 0 {
+		t.Errorf("a plot without points: %s", &b)
 	}
 }
 
