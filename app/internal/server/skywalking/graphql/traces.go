@@ -9,7 +9,6 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
-	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -158,7 +157,11 @@ func basicTrace(s *traceprof.Segment) *query.BasicTrace {
 }
 
 func basicTraces(list []traceprof.Segment) []*query.BasicTrace {
-	return column.Of(list, func(s traceprof.Segment) *query.BasicTrace { return basicTrace(&s) })
+	out := make([]*query.BasicTrace, len(list))
+	for i := range list {
+		out[i] = basicTrace(&list[i])
+	}
+	return out
 }
 
 // latency returns the latency of a segment as 32 bits, as in the protocol.
