@@ -91,8 +91,8 @@ type generated struct {
 // dropped: none if the text does not have the expected form.
 type volatile func(rest string) (keep, drop int)
 
-// pattern returns a volatile of three regular expressions: what stays, what is dropped, and
-// what must follow.
+// pattern returns a volatile that keeps what matches keep and drops the match of drop behind it.
+// The text must continue with a match of next. All three are regular expressions.
 func pattern(keep, drop, next string) volatile {
 	re := regexp.MustCompile("^" + keep + "(" + drop + ")" + next)
 	return func(rest string) (int, int) {

@@ -94,7 +94,7 @@ func (x *index) bySuffix(file string) []string {
 	return found.files
 }
 
-// closest keeps the files that have most in common with what is searched.
+// closest collects the files with the highest score. Files with a lower score are dropped.
 type closest struct {
 	n     int
 	files []string
