@@ -26,6 +26,7 @@ func TestScriptServed(t *testing.T) {
 	params.UpdateScripts = false // they are those of TestScript
 	var variables []string
 	params.Dir, variables = hereScripts(t, params.Dir)
+	ownVariables(t)
 	params.Cmds["here"] = func(ts *testscript.TestScript, neg bool, args []string) {
 		status, err := runHere(ts, variables, args)
 		ts.Check(err)
@@ -104,28 +105,51 @@ func hereScripts(t *testing.T, dir string) (copies string, variables []string) {
 // oneHere is held by the script whose folder and variables are those of the process.
 var oneHere sync.Mutex
 
-// runHere runs a command in the folder and with the variables of a script.
+// runHere runs a command in the folder and with the variables of a script. Only what differs from the process is set, and
+// set back: other scripts start meanwhile, and find their programs by the PATH of the process.
 func runHere(ts *testscript.TestScript, variables, args []string) (status int, err error) {
 	oneHere.Lock()
 	defer oneHere.Unlock()
-	before := os.Environ()
 	folder, err := os.Getwd()
 	if err != nil {
 		return 0, err
 	}
-	os.Clearenv()
 	for _, name := range variables {
-		if value := ts.Getenv(name); value != "" {
-			err = errors.Join(err, os.Setenv(name, value))
+		before, value := os.Getenv(name), ts.Getenv(name)
+		if before == value {
+			continue
 		}
+		err = errors.Join(err, setVariable(name, value))
+		defer func() { err = errors.Join(err, setVariable(name, before)) }()
 	}
 	if err = errors.Join(err, os.Chdir(ts.MkAbs("."))); err == nil {
 		status = Main(args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
 	}
-	os.Clearenv()
-	for _, variable := range before {
-		name, value, _ := strings.Cut(variable, "=")
-		err = errors.Join(err, os.Setenv(name, value))
-	}
 	return status, errors.Join(err, os.Chdir(folder))
+}
+
+// setVariable sets a variable of the process; a script cannot tell one that is empty from one that is not set.
+func setVariable(name, value string) error {
+	if value == "" {
+		return os.Unsetenv(name)
+	}
+	return os.Setenv(name, value)
+}
+
+// ownVariables takes the variables of the process away until the end of a test, but those that scripts are started with.
+func ownVariables(t *testing.T) {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if name == "PATH" || name == "HOME" || name == "TMPDIR" {
+			continue
+		}
+		t.Cleanup(func() {
+			if err := os.Setenv(name, value); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
