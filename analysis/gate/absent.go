@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/intern"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -50,7 +51,7 @@ func (c *Comparison) absent(ctx context.Context, st store.Reader, s *Sides) erro
 				continue
 			}
 			gone = append(gone, regression.Benchmark{Benchmark: b, Type: last.Type, Base: own, NotAt: new(s.Head[len(s.Head)-1].Run),
-				Reason: fmt.Sprintf("in %d %s of the base and in none of the head: not tested", len(own), plural(len(own), "run", "runs"))})
+				Reason: fmt.Sprintf("in %s of the base and in none of the head: not tested", words.Counted(len(own), "run"))})
 			if head[b] == nil {
 				break // by one value type it is named
 			}

@@ -29,6 +29,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/analysis/stat"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Policy decides which changes fail. The zero value fails on every confirmed regression,
@@ -232,18 +233,11 @@ func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
 		v.FewValues = fmt.Sprintf("%d of %d metrics cannot fail: too few values", few, len(table.Rows))
 	}
 	if worse > 0 {
-		v.FewValues += fmt.Sprintf(", and %d %s worse by at least %g%%", worse, plural(worse, "is", "are"), 100*minimum)
+		v.FewValues += fmt.Sprintf(", and %d %s worse by at least %g%%", worse, words.Plural(worse, "is", "are"), 100*minimum)
 	}
 	if runs > 0 {
 		v.FewValues += fmt.Sprintf("; record %d runs of %s (dendro bench --count %[1]d)", runs, side)
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // count adds the runs of a benchmark with a verdict.
@@ -324,19 +318,20 @@ func (v *Verdict) why(p Policy, changes []Change) string {
 	}
 	if suspects > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s not fail: %s, or --fail-on regression,suspect",
-			suspects, plural(suspects, "suspect does", "suspects do"), v.confirms(p)))
+			suspects, words.Plural(suspects, "suspect does", "suspects do"), v.confirms(p)))
 	}
 	if unmeasured > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s not fail: no metric and no samples per operation show that the program became slower", unmeasured, plural(unmeasured, "change of many functions does", "changes of many functions do")))
+		parts = append(parts, fmt.Sprintf("%d %s not fail: no metric and no samples per operation show that the program became slower",
+			unmeasured, words.Plural(unmeasured, "change of many functions does", "changes of many functions do")))
 	}
 	if improbable > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s too near to noise to fail a suite of %d: %s",
-			improbable, plural(improbable, "change is", "changes are"), judged, missing))
+			improbable, words.Plural(improbable, "change is", "changes are"), judged, missing))
 	}
 	if unsure > 0 {
 		name := strings.Join(functions[:min(3, len(functions))], ", ")
 		parts = append(parts, fmt.Sprintf("%d %s not fail yet: %s as a whole, with all that it calls, is not slower beyond its noise; %s",
-			unsure, plural(unsure, "change does", "changes do"), cmp.Or(name, "the program"), missing))
+			unsure, words.Plural(unsure, "change does", "changes do"), cmp.Or(name, "the program"), missing))
 	}
 	if slowdowns > 0 {
 		parts = append(parts, "slowdowns without a certain place fail with --fail-on regression,slowdown, "+

@@ -89,12 +89,12 @@ func Shorten(name string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
-// Plural returns the noun for n things, given its singular: "run", "runs".
-func Plural(n int, one string) string {
+// Plural returns the noun for n things, given its singular: "run", "runs"; or one of two forms: "is", "are".
+func Plural(n int, one string, many ...string) string {
 	if n == 1 {
 		return one
 	}
-	return one + "s"
+	return append(many, one+"s")[0]
 }
 
 // Counted formats a number of things, given the singular of their noun: "1 run", "5,120 runs".

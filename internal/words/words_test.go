@@ -85,7 +85,8 @@ func TestWords(t *testing.T) {
 		Number(0.001234): "0.00123", Number(-12.84): "-12.8", Number(1284.6): "1,285", Number(1234567): "1,234,567", Number(math.Inf(1)): "+Inf",
 		Number(0.0000186): "18.6e-6", Number(-0.000665): "-665e-6", Number(0.00099951): "0.001",
 		Number(9.999e-7): "1e-6", Number(5.32e-9): "5.32e-9", Number(0): "0",
-		Plural(1, "run"): "run", Plural(0, "run"): "runs", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
+		Plural(1, "run"): "run", Plural(0, "run"): "runs",
+		Plural(2, "is", "are"): "are", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
