@@ -39,18 +39,23 @@ type basicSegment struct {
 
 // basicSpan is one span.
 type basicSpan struct {
-	Trace     string `yaml:"traceId"`
-	Segment   string `yaml:"segmentId"`
+	Trace    string `yaml:"traceId"`
+	Segment  string `yaml:"segmentId"`
+	Service  string `yaml:"serviceCode"`
+	Instance string `yaml:"serviceInstanceName"`
+	span     `yaml:",inline"`
+}
+
+// span is a traceprof.Span with the keys of the document.
+type span struct {
 	ID        int32  `yaml:"spanId"`
 	Parent    int32  `yaml:"parentSpanId"`
-	Service   string `yaml:"serviceCode"`
-	Instance  string `yaml:"serviceInstanceName"`
-	Start     int64  `yaml:"startTime"`
-	End       int64  `yaml:"endTime"`
 	Operation string `yaml:"endpointName"`
 	Kind      string `yaml:"type"`
-	Peer      string `yaml:"peer"`
 	Layer     string `yaml:"layer"`
+	Peer      string `yaml:"peer"`
+	Start     int64  `yaml:"startTime"`
+	End       int64  `yaml:"endTime"`
 	Error     bool   `yaml:"error,omitempty"` // of a method isError
 }
 
@@ -66,9 +71,7 @@ func basicOf(a *Archive) *basic {
 		}
 		b.Segments = append(b.Segments, out)
 		for _, p := range s.Spans {
-			b.Spans = append(b.Spans, basicSpan{Trace: a.Trace, Segment: s.ID, ID: p.ID, Parent: p.Parent, Service: s.Service, Instance: s.Instance,
-				Start: p.Start, End: p.End, Operation: p.Operation, Kind: p.Kind, Peer: p.Peer,
-				Layer: p.Layer, Error: p.Error})
+			b.Spans = append(b.Spans, basicSpan{a.Trace, s.ID, s.Service, s.Instance, span(p)})
 		}
 	}
 	return b
@@ -110,8 +113,7 @@ func (b *basic) archive() *Archive {
 		var first *traceprof.Span
 		for _, p := range bySegment[in.ID] {
 			s.Service, s.Instance = p.Service, p.Instance
-			s.Spans = append(s.Spans, traceprof.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer,
-				Start: p.Start, End: p.End, Error: p.Error})
+			s.Spans = append(s.Spans, traceprof.Span(p.span))
 			s.Error = s.Error || p.Error
 		}
 		slices.SortStableFunc(s.Spans, func(a, b traceprof.Span) int { return cmp.Compare(a.ID, b.ID) })
