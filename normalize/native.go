@@ -45,7 +45,7 @@ var compiledFile = regexp.MustCompile(`^(?:(perf)-[\d-]+(\.map)|(jitted)-[\d-]+(
 // optimisation made visible. Where async-profiler has no symbol, the path of the
 // library is the name. A name with none of these is returned as it is.
 func nativeName(name string) string {
-	if name[0] == '/' && libraryPath(name) {
+	if name[0] == '/' && profile.IsSharedLibrary(name) {
 		return moduleName(name)
 	}
 	for _, h := range compilerHashes {
@@ -66,10 +66,4 @@ var compilerHashes = []struct {
 	// Raw, and of LLVM's and GNU's demanglers.
 	{".llvm.", regexp.MustCompile(`(?s)^(.+)(?:\.llvm\.\d+| \(\.llvm\.\d+\)| \[clone \.llvm\.\d+\])$`)},
 	{"::h", regexp.MustCompile(`(?s)^(.+)::h[\da-f]{16}$`)},
-}
-
-// libraryPath reports whether an absolute path is one of a shared library.
-func libraryPath(path string) bool {
-	base := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.") || strings.HasSuffix(base, ".dylib")
 }

@@ -298,6 +298,7 @@ func TestNamesWithAttributes(t *testing.T) {
 		{profile.Function{Name: "0xyz", Module: "a.so"}, "0xyz"},
 		{profile.Function{Name: "main", Module: "/usr/bin/shop"}, "main"},
 		{profile.Function{Name: "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13", Kind: native}, "[libz.so.1.2.13]"},
+		{profile.Function{Name: "/usr/lib/wine/x86_64-windows/ntdll.dll", Kind: native}, "[ntdll.dll]"},
 		{profile.Function{Name: "/usr/lib/jvm/bin/java", Kind: native}, "/usr/lib/jvm/bin/java"},
 		{profile.Function{Name: "[break_deopt]", Module: "libjvm.so"}, "[break_deopt]"},
 

@@ -101,6 +101,12 @@ func (f *Function) Package() string {
 	return name[:end]
 }
 
+// IsSharedLibrary reports whether the path or file name of a module is that of a shared library: libz.so.1.2, ntdll.dll.
+func IsSharedLibrary(path string) bool {
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	return strings.Contains(name+".", ".so.") || strings.HasSuffix(name, ".dll") || strings.HasSuffix(name, ".dylib")
+}
+
 // WithoutClone returns a name without what GCC adds to that of a clone: "f.isra.0.cold" is a clone of f.
 func WithoutClone(name string) string {
 	rest := name

@@ -166,7 +166,7 @@ func (m *matcher) alignModules(groups [][2][]int32) bool {
 
 // isLibrary reports whether a module is a library rather than a program.
 func isLibrary(name string) bool {
-	return slices.ContainsFunc([]string{".so", ".dll", ".dylib", ".jar"}, func(end string) bool { return strings.HasSuffix(name, end) })
+	return profile.IsSharedLibrary(name) || strings.HasSuffix(name, ".jar")
 }
 
 // sameFile applies steps 1 and 2 to functions of one name and returns those left over.

@@ -27,7 +27,7 @@ func kindOf(fn *profile.Function, kernel bool, hasGo func() bool, guess bool) pr
 		return profile.KindCPP
 	case guess:
 		return guessKind(fn.Name)
-	case library(fn.Module):
+	case profile.IsSharedLibrary(fn.Module):
 		return profile.KindNative
 	}
 	return profile.KindUnknown
@@ -97,14 +97,4 @@ func placeholder(m *profile.Module) bool {
 func kernelModule(name string) bool {
 	return strings.HasPrefix(name, "[kernel") || strings.HasPrefix(name, "[guest.kernel") ||
 		strings.HasPrefix(name, "vmlinux") || strings.HasSuffix(name, ".ko")
-}
-
-// library reports whether a module is a shared library by its name.
-func library(name string) bool {
-	for _, ext := range []string{".so", ".dll", ".dylib"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return strings.Contains(name, ".so.")
 }
