@@ -46,7 +46,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	s, beside := choose(sides.Base, sides.Head), choose(sides.Beside[0], sides.Beside[1])
 	view := &ordered{Reader: st, profiles: slices.Concat(s.base, s.head)}
 	head := store.Query{Profiles: store.IDs(s.head)}
-	req.History, req.K = &store.Query{}, mostHeadRuns
+	req.Filter, req.K = &store.Query{}, mostHeadRuns
 	all := view
 	if len(beside.head) > 0 {
 		all = &ordered{Reader: st, profiles: slices.Concat(s.base, beside.base, s.head, beside.head)}
@@ -105,7 +105,7 @@ func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base, head 
 // began without another commit, after the head was first measured (in turns), is of those runs alone.
 func openCosts(ctx context.Context, st store.Reader, base, head []store.Profile, req regression.Request) ([]regression.Finding, error) {
 	first := slices.MinFunc(head, func(a, b store.Profile) int { return a.Run.Date.Compare(b.Run.Date) }).Run.Date
-	tests := req.Tests()
+	tests := req.Since()
 	base = tests.SinceStart(base)
 	for i := range base {
 		base[i].Run.Branch = "" // a side is one line

@@ -29,7 +29,7 @@ func TestDoubledIsFound(t *testing.T) {
 					levels = append(levels, 2.05*base)
 				}
 				b := atLevels(r, levels)
-				list := costs(find(t, put(t, b), Request{K: k + 1}).Findings)
+				list := costs(find(t, put(t, b), newest(k+1)).Findings)
 				name := fmt.Sprintf("noise %.1f, seed %d, %d runs", noise, seed, k+1)
 				if len(list) == 0 {
 					t.Errorf("%s: nothing found of levels %.2f", name, levels)

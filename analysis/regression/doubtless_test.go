@@ -31,7 +31,7 @@ func TestDoubtless(t *testing.T) {
 	} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for name, b := range map[string]*bench{"operations": atLevels(r, c.levels), "time": timed(atLevels(r, c.levels), c.levels)} {
-			res := find(t, put(t, b), Request{K: 2})
+			res := find(t, put(t, b), newest(2))
 			list := costs(res.Findings)
 			if !c.sure {
 				if res.Benchmarks[0].Reason == "" || len(list) > 0 {
@@ -44,7 +44,7 @@ func TestDoubtless(t *testing.T) {
 			}
 		}
 	}
-	if res := find(t, put(t, atLevels(rand.New(rand.NewPCG(1, 1)), []float64{1, 1, 150})), Request{K: 1}); res.Benchmarks[0].Reason == "" {
+	if res := find(t, put(t, atLevels(rand.New(rand.NewPCG(1, 1)), []float64{1, 1, 150})), newest(1)); res.Benchmarks[0].Reason == "" {
 		t.Error("one run of the head has a verdict")
 	}
 }
@@ -62,7 +62,7 @@ func TestOutliers(t *testing.T) {
 		timed := atLevels(r, []float64{1, 1, 1, 1, 1, 1, 1, 1})
 		timed.edit, timed.metrics = nil, levels
 		for _, b := range []*bench{b, timed} {
-			for _, f := range costs(find(t, put(t, b), Request{K: 4}).Findings) {
+			for _, f := range costs(find(t, put(t, b), newest(4)).Findings) {
 				if f.Status == Confirmed {
 					t.Errorf("%v: %s %s %s", head, f.Status, f.Kind, f.Function)
 				}
@@ -79,7 +79,7 @@ func TestUncounted(t *testing.T) {
 		b := atLevels(rand.New(rand.NewPCG(1, 1)), levels)
 		b.metrics = nil
 		b.edit = func(_ int, f *store.File) { f.Metrics = metrics }
-		return find(t, put(t, b), Request{K: 2}).Benchmarks[0].Analyses[0]
+		return find(t, put(t, b), newest(2)).Benchmarks[0].Analyses[0]
 	}
 	if a := uncounted(); math.Abs(a.Uncounted-1) > 0.1 {
 		t.Error(a.Uncounted)
@@ -109,7 +109,7 @@ func TestNoTime(t *testing.T) {
 		}
 		f.Metrics = []testrun.Metric{m}
 	}
-	if list := costs(find(t, put(t, b), Request{K: 2}).Findings); len(list) > 0 {
+	if list := costs(find(t, put(t, b), newest(2)).Findings); len(list) > 0 {
 		t.Errorf("%s %s: %s", list[0].Status, list[0].Kind, strings.Join(list[0].Path, ";"))
 	}
 }
@@ -118,7 +118,7 @@ func TestNoTime(t *testing.T) {
 // smallest change that is surely found is larger for it.
 func TestDiffer(t *testing.T) {
 	of := func(levels ...float64) *Analysis {
-		return find(t, put(t, atLevels(rand.New(rand.NewPCG(1, 1)), levels)), Request{K: 2}).Benchmarks[0].Analyses[0]
+		return find(t, put(t, atLevels(rand.New(rand.NewPCG(1, 1)), levels)), newest(2)).Benchmarks[0].Analyses[0]
 	}
 	quiet, noisy := of(1, 1, 1, 1, 1, 1), of(1, 0.5, 2.8, 1.1, 1, 1)
 	if quiet.Differ != 0 || math.Abs(noisy.Differ-5.6) > 0.7 {
@@ -134,7 +134,7 @@ func TestDiffer(t *testing.T) {
 // TestGainHasABound: the interval of an improvement ends at what there was.
 func TestGainHasABound(t *testing.T) {
 	b := atLevels(rand.New(rand.NewPCG(1, 1)), []float64{1, 0.6, 1.9, 1.1, 0.12, 0.12})
-	a := find(t, put(t, b), Request{K: 2}).Benchmarks[0].Analyses[0]
+	a := find(t, put(t, b), newest(2)).Benchmarks[0].Analyses[0]
 	if a.Program == nil || a.Program.Low < -1 || a.Program.Low > a.Program.Value {
 		t.Errorf("%+v", a.Program)
 	}

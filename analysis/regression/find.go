@@ -91,7 +91,7 @@ func (b *Benchmark) Detectable() (least float64) {
 // compared in parallel, with the same result. What other benchmarks of the same version show
 // of functions holds too (Request.Wide).
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
-	tests := req.Tests()
+	tests := req.Since()
 	list, tested, err := tests.Series(ctx, st, q, req.runs(&tests))
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 		k = most
 	}
 	before := len(runs) - k // runs before the newest tested ones
-	if req.History != nil {
+	if req.Filter != nil {
 		before = len(runs) - most // runs that may be tested are history only if chosen as such
 	}
 	if before < leastHistory && (before < doubtlessRuns || !doubtless(rows.sp.Matrix, runs[:before], runs[len(runs)-k:])) {

@@ -39,7 +39,7 @@ func TestGainMayBeNone(t *testing.T) {
 			add(i, f)
 			f.Metrics = append(f.Metrics, testrun.Metric{Name: "time", Mean: 1000 * speeds[i], Unit: "ns/op", Better: testrun.Lower, Primary: true})
 		}
-		res := find(t, put(t, b), Request{K: 4})
+		res := find(t, put(t, b), newest(4))
 		for _, f := range res.Findings {
 			if f.Kind != Improvement {
 				continue

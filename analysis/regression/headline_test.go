@@ -195,7 +195,7 @@ func TestCostThatTheMetricShows(t *testing.T) {
 				b.metrics[i] *= c.worse
 			}
 		}
-		list := find(t, put(t, b), Request{K: 2}).Findings
+		list := find(t, put(t, b), newest(2)).Findings
 		at := slices.IndexFunc(list, func(f Finding) bool { return f.Kind == Regression })
 		if (at >= 0) != c.want {
 			t.Errorf("%s: %+v", c.name, list)

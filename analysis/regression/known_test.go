@@ -46,8 +46,8 @@ func TestKnownInAllBenchmarks(t *testing.T) {
 		alone, warned := 0, 0
 		for seed := range uint64(100) {
 			small := func() *bench { return heap("small", seed, 8, c.push) }
-			alone += len(costs(find(t, put(t, small()), Request{K: 2}).Findings))
-			res := find(t, put(t, small(), heap("one", 1001, 900, c.push), heap("two", 1002, 900, c.push)), Request{K: 2})
+			alone += len(costs(find(t, put(t, small()), newest(2)).Findings))
+			res := find(t, put(t, small(), heap("one", 1001, 900, c.push), heap("two", 1002, 900, c.push)), newest(2))
 			if list := costs(res.Findings); len(list) > 0 {
 				t.Errorf("%s, seed %d: %+v", c.name, seed, list)
 			}
@@ -72,7 +72,7 @@ func TestCostBelowRenamed(t *testing.T) {
 			delete(run, render)
 			delete(run, render+";main.escape")
 		}
-	})), Request{K: 2})
+	})), newest(2))
 	list := costs(res.Findings)
 	if len(list) != 1 || list[0].Function != "main.escape" {
 		t.Errorf("%+v", list)

@@ -270,7 +270,7 @@ func TestConservation(t *testing.T) {
 				if i >= 8 {
 					edit(run)
 				}
-			})), Request{K: 2})
+			})), newest(2))
 			a := res.Benchmarks[0].Analyses[0]
 			if a.Program == nil {
 				t.Fatalf("%s: no change of the program", name)

@@ -95,6 +95,9 @@ func shop(seed uint64, runs, k int, grown map[string]float64) *bench {
 	return b
 }
 
+// newest tests the newest k runs together.
+func newest(k int) Request { return Request{Tests: history.Tests{K: k}} }
+
 func find(t testing.TB, st store.Reader, req Request) *Result {
 	t.Helper()
 	res, err := Find(t.Context(), st, store.Query{}, req)

@@ -12,16 +12,9 @@ import (
 type Request struct {
 	Options // of the method
 
-	// K is the number of newest selected runs that are tested together, fewer if a
-	// benchmark has fewer. 0: the newest alone and, if the comparable run before it is
-	// selected too, both together, so that a finding is a suspect or confirmed.
-	K int
-	// Window is the maximum number of history runs; 0: history.Window.
-	Window int
-	// History selects the history instead of the runs of the same branch. Machine and
-	// profiler stay the same, except for machines that it names.
-	History   *store.Query
-	AnyBranch bool // runs of every branch compare
+	// Tests: with K of 0 the newest run is tested alone and, if the comparable run before it is
+	// selected too, both together, so that a finding is a suspect or confirmed. Window of 0 is history.Window.
+	history.Tests
 	// Wide selects the benchmarks whose renamed and inlined functions hold for the selected
 	// ones too; nil: the selection without its conditions on benchmarks.
 	Wide *store.Query
@@ -29,8 +22,6 @@ type Request struct {
 	// at an accepted change: at Acknowledgement.Since.
 	Acknowledged []Acknowledgement
 	Now          time.Time // for Acknowledged; zero: none has expired
-	// Starts reports whether another run is the first of its history, as a change that lasts makes it; nil: none.
-	Starts func(p *store.Profile) bool
 }
 
 // window returns the maximum number of history runs.
@@ -38,9 +29,11 @@ func (req *Request) window() int {
 	return cmp.Or(max(req.Window, 0), history.Window)
 }
 
-// Tests returns which runs are tested and which are their history.
-func (req *Request) Tests() history.Tests {
-	return history.Tests{K: req.K, Window: req.Window, Filter: req.History, AnyBranch: req.AnyBranch, Starts: req.startsAt}
+// Since returns the tests, in which accepted changes begin histories too.
+func (req *Request) Since() history.Tests {
+	t := req.Tests
+	t.Starts = req.startsAt
+	return t
 }
 
 // runs returns which runs of a benchmark compare, and how many are needed.

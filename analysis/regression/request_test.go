@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -33,7 +34,9 @@ func TestOnlySelectedRunsAreTested(t *testing.T) {
 	}
 	machines := topic(2) // in turns
 	machines.edit = func(i int, f *store.File) { f.Run.Machine = fmt.Sprint(i % 2) }
-	history := &store.Query{Branches: []string{"main"}}
+	over := history.Tests{Filter: &store.Query{Branches: []string{"main"}}}
+	three := over
+	three.K = 3
 	for _, c := range []struct {
 		name string
 		b    *bench
@@ -42,14 +45,14 @@ func TestOnlySelectedRunsAreTested(t *testing.T) {
 		want string
 	}{
 		{"all selected", topic(0), store.Query{}, Request{}, "r011/11 r010+r011/10 r010/10"},
-		{"three of them", topic(0), store.Query{}, Request{K: 3}, "r009+r010+r011/9"},
+		{"three of them", topic(0), store.Query{}, newest(3), "r009+r010+r011/9"},
 		{"one selected", topic(0), store.Query{Runs: []string{"r011"}}, Request{}, "r011/11"},
-		{"one selected, three asked for", topic(0), store.Query{Runs: []string{"r011"}}, Request{K: 3}, "r011/11"},
+		{"one selected, three asked for", topic(0), store.Query{Runs: []string{"r011"}}, newest(3), "r011/11"},
 		{"two selected, not neighbours", topic(0), store.Query{Runs: []string{"r011", "r008"}}, Request{}, "r011/11"},
-		{"two selected, three asked for", topic(0), store.Query{Runs: []string{"r011", "r008"}}, Request{K: 3}, "r008+r011/8"},
-		{"a history of another branch", topic(2), store.Query{}, Request{History: history}, "r011/10 r010+r011/10 r010/10"},
-		{"one run against another branch", topic(1), store.Query{}, Request{History: history}, "r011/11"},
-		{"three asked for against another branch", topic(1), store.Query{Branches: []string{"topic"}}, Request{History: history, K: 3},
+		{"two selected, three asked for", topic(0), store.Query{Runs: []string{"r011", "r008"}}, newest(3), "r008+r011/8"},
+		{"a history of another branch", topic(2), store.Query{}, Request{Tests: over}, "r011/10 r010+r011/10 r010/10"},
+		{"one run against another branch", topic(1), store.Query{}, Request{Tests: over}, "r011/11"},
+		{"three asked for against another branch", topic(1), store.Query{Branches: []string{"topic"}}, Request{Tests: three},
 			"r011/11"},
 		{"two machines in turns", machines, store.Query{}, Request{}, "r011/5 r009+r011/4 r009/4"},
 	} {
@@ -85,7 +88,7 @@ func TestChosenHistoryIsComparable(t *testing.T) {
 		{store.Query{Branches: []string{"main"}}, "r013/8 [{another machine 3} {another profiler 2}]"},
 		{store.Query{Branches: []string{"main"}, Machines: []string{"m", "old"}}, "r013/11 [{another profiler 2}]"},
 	} {
-		b := find(t, st, Request{K: 1, History: &c.history}).Benchmarks[0]
+		b := find(t, st, Request{Tests: history.Tests{K: 1, Filter: &c.history}}).Benchmarks[0]
 		if got := compared(&b) + " " + fmt.Sprint(b.LeftOut); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.history, got, c.want)
 		}

@@ -76,7 +76,7 @@ func (s *search) siblings(ctx context.Context, q store.Query, res *Result) ([]pr
 	if len(versions) == 0 {
 		return nil, nil
 	}
-	tests := s.req.Tests()
+	tests := s.req.Since()
 	list, tested, err := tests.Series(ctx, s.st, *wide, s.req.runs(&tests))
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func TestLoadOfService(t *testing.T) {
 		for seed := range uint64(20) {
 			loads := []float64{1, 1, 1, 1, 1, 1, load, load, load, load, load, load}
 			b := ofService(rand.New(rand.NewPCG(seed, 1)), loads, 20, 0.05, func(_, fn int) float64 { return float64(200 * (fn + 1)) })
-			req := Request{K: 6}
+			req := newest(6)
 			req.Service = true
 			for _, f := range find(t, put(t, b), req).Findings {
 				if f.Function == "" {
@@ -63,7 +63,7 @@ func TestPowerOfService(t *testing.T) {
 			}
 			return 4
 		})
-		req := Request{K: 6}
+		req := newest(6)
 		req.Service = true
 		res := find(t, put(t, b), req)
 		for _, f := range costs(res.Findings) {
@@ -102,7 +102,7 @@ func TestLibraryOfService(t *testing.T) {
 				run[fmt.Sprintf("main.main;shop.Serve;shop.f%d;lib.Encode", fn)] = int64(level + math.Sqrt(level)*r.NormFloat64())
 			}
 		}
-		req := Request{K: 6}
+		req := newest(6)
 		req.Service, req.Own = true, []string{"shop"}
 		if slices.ContainsFunc(costs(find(t, put(t, b), req).Findings), func(f Finding) bool { return f.Headline.Calls == "lib.Encode" }) {
 			found++

@@ -59,7 +59,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 	}
 	switch method {
 	case evidence.Thesis:
-		t, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: paper.Total})
+		t, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Since(), Measure: paper.Total})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (r *ReportRequest) rank(ctx context.Context, st store.Reader, q store.Query
 			}
 		}
 	case evidence.Hotelling:
-		h, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Tests(), Subtrees: r.Functions, Variables: testedFunctions})
+		h, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Since(), Subtrees: r.Functions, Variables: testedFunctions})
 		if err != nil {
 			return nil, err
 		}

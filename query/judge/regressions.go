@@ -42,16 +42,16 @@ type Judging struct {
 
 // request returns what the analysis is asked.
 func (j *Judging) request(ctx context.Context, st store.Reader, k int, f *facts.Facts) (req regression.Request, err error) {
-	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), K: k}
+	req = regression.Request{Tests: history.Tests{Window: j.Window, AnyBranch: j.AnyBranch, K: k}, Now: time.Now()}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	if j.Alpha >= 1 {
 		return req, param.Errorf("--alpha is %g; a probability is below 1", j.Alpha)
 	}
-	if req.History, err = sides.Filter("--history", j.History); err != nil {
+	if req.Filter, err = sides.Filter("--history", j.History); err != nil {
 		return req, err
 	}
-	if req.History != nil {
-		if list, err := st.Profiles(ctx, *req.History); err != nil || len(list) == 0 {
+	if req.Filter != nil {
+		if list, err := st.Profiles(ctx, *req.Filter); err != nil || len(list) == 0 {
 			return req, cmp.Or(err, fmt.Errorf("--history %s: %w", strings.Join(j.History, ", "), store.ErrNothing))
 		}
 	}
@@ -379,7 +379,7 @@ func Scores(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *Scor
 	if err != nil {
 		return nil, param.Errorf("--measure: %w", err)
 	}
-	res, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: m})
+	res, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Since(), Measure: m})
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +427,7 @@ func Hotelling(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *H
 	if err != nil {
 		return nil, err
 	}
-	res, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Tests(), Subtrees: r.Functions, Variables: r.Variables})
+	res, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Since(), Subtrees: r.Functions, Variables: r.Variables})
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func judgeRelease(ctx context.Context, p *releases.Plan, o regression.Options) (
 		return out, nil
 	}
 	compared, _, err := ofReleases.compare(ctx, c, store.Query{}, history.Distinct(list), 0,
-		regression.Request{Options: o, Window: math.MaxInt32}, &facts.Facts{})
+		regression.Request{Options: o, Tests: history.Tests{Window: math.MaxInt32}}, &facts.Facts{})
 	if errors.Is(err, store.ErrNothing) {
 		return out, nil
 	} else if err != nil {

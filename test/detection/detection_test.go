@@ -98,7 +98,7 @@ func TestThroughAStore(t *testing.T) {
 	if err := s.put(t, st); err != nil {
 		t.Fatal(err)
 	}
-	res, err := regression.Find(t.Context(), st, store.Query{}, regression.Request{K: 2})
+	res, err := regression.Find(t.Context(), st, store.Query{}, regression.Request{Tests: history.Tests{K: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

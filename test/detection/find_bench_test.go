@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -28,7 +29,7 @@ func BenchmarkFind(b *testing.B) {
 			}
 			start := processorTime(b)
 			for b.Loop() {
-				res, err := regression.Find(b.Context(), st, store.Query{}, regression.Request{Window: c.runs})
+				res, err := regression.Find(b.Context(), st, store.Query{}, regression.Request{Tests: history.Tests{Window: c.runs}})
 				if err != nil {
 					b.Fatal(err)
 				}
