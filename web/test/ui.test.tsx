@@ -2,14 +2,16 @@
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Change } from '../src/core/answers';
+import type { Change, ReportDocument } from '../src/core/answers';
 import { Http, setSource } from '../src/core/source';
+import { goTo } from '../src/core/url';
 import { Facts } from '../src/ui/Evidence';
 import { KeyHelp, press, searchShown, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
 import { copy, Said } from '../src/ui/Tip';
+import { Triage } from '../src/ui/Triage';
 
 setSource(new Http());
 const tick = () => new Promise(resolve => setTimeout(resolve, 20));
@@ -51,6 +53,19 @@ describe('Table', () => {
     await show(<Table label="t" rows={1} columns={[{ id: 'x', title: '<b>', cell: () => '<img src=x onerror=alert(1)>' }]} />);
     expect(document.querySelector('img, b')).toBeNull();
     expect(document.body.textContent).toContain('<img src=x');
+  });
+});
+
+describe('What changed', () => {
+  const change: Change = {
+    id: 'f', kind: 'regression', benchmark: 'checkout', type: 'cpu', function: 'f', status: 'confirmed', score: 9, fails: false,
+    since: { run: 'r' }, delta: { samples: 1, gross: 1, share: 0.1, base: 0.1 }, also: [], chance: 0, parts: [], path: [], paths: [], ruledOut: [],
+  };
+  const doc: ReportDocument = { headline: '1 regression', changes: [change], benchmarks: [], metrics: { level: 0, means: [], rows: [] }, notes: [], parameters: [], schema: 2 };
+  it('keeps a verdict and its comma on one line', async () => {
+    goTo('/');
+    await show(<Triage doc={doc} />);
+    expect(document.querySelector('.tbody')!.innerHTML).toContain('slower, <small>confirmed</small>');
   });
 });
 

@@ -48,8 +48,7 @@ export const changeColumns = (time: string): PlainColumn<Finding>[] => [
     class: tone,
     cell: c => (
       <>
-        {verdict(c)}
-        <small>, {c.change?.state ?? c.status}</small>
+        {verdict(c)}, <small>{c.change?.state ?? c.status}</small>
       </>
     ),
   },

@@ -213,11 +213,12 @@ function columns(rows: Row[], unfolded: boolean, fold: () => void, beside: boole
             </button>
           );
         if (r.is === 'quiet') return <span title={r.o.reason && withoutFlags(r.o.reason)}>{r.o.notAt ? 'not run' : r.o.status}</span>;
+        const state = r.c.acknowledged ? 'accepted' : r.c.status;
         return (
           <span title={r.c.fails ? 'fails the check' : undefined}>
             {r.c.fails && '✕ '}
             {verdict(r.c)}
-            {r.c.acknowledged ? <small>, accepted</small> : r.c.status !== 'transient' && <small>, {r.c.status}</small>}
+            {state !== 'transient' && <>, <small>{state}</small></>}
           </span>
         );
       },
