@@ -1,7 +1,7 @@
 // The threads of a profile over time, a row for each, and the markers of the profile as a table.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Activity, MarkerRow } from '../core/answers';
-import { amount, counted, number, visible } from '../core/format';
+import { counted, number, visible } from '../core/format';
 import { dataParams } from '../core/request';
 import { place, update } from '../core/url';
 import { Axis } from '../ui/Axis';
@@ -47,7 +47,7 @@ export function Tracks({ of }: { of: Activity }) {
         ))}
       </div>
       <div class="track-times">
-        <Axis from={of.from} to={of.to} format={t => amount(t, 'milliseconds')} />
+        <Axis from={of.from} to={of.to} format={t => `${number(t)} ms`} />
         <div
           ref={ref}
           class="track-rows"
