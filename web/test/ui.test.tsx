@@ -3,10 +3,11 @@ import { render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Change, ReportDocument } from '../src/core/answers';
-import { Http, setSource } from '../src/core/source';
-import { goTo } from '../src/core/url';
+import { Http, Problem, setSource } from '../src/core/source';
+import { goTo, place } from '../src/core/url';
 import { Facts } from '../src/ui/Evidence';
 import { KeyHelp, press, searchShown, useKeys } from '../src/ui/Keys';
+import { Failure } from '../src/ui/Load';
 import { Menu } from '../src/ui/Menu';
 import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
@@ -56,16 +57,24 @@ describe('Table', () => {
   });
 });
 
-describe('What changed', () => {
+describe('a dead end', () => {
   const change: Change = {
     id: 'f', kind: 'regression', benchmark: 'checkout', type: 'cpu', function: 'f', status: 'confirmed', score: 9, fails: false,
     since: { run: 'r' }, delta: { samples: 1, gross: 1, share: 0.1, base: 0.1 }, also: [], chance: 0, parts: [], path: [], paths: [], ruledOut: [],
   };
   const doc: ReportDocument = { headline: '1 regression', changes: [change], benchmarks: [], metrics: { level: 0, means: [], rows: [] }, notes: [], parameters: [], schema: 2 };
-  it('keeps a verdict and its comma on one line', async () => {
-    goTo('/');
+  it('of filters has the way back', async () => {
+    goTo('/?certainty=suspect&q=x');
     await show(<Triage doc={doc} />);
-    expect(document.querySelector('.tbody')!.innerHTML).toContain('slower, <small>confirmed</small>');
+    await act(() => [...document.querySelectorAll('button')].find(b => b.textContent === 'Clear the filters')!.click());
+    expect([...place.value.params]).toEqual([]);
+    expect(document.querySelector('.tbody')!.textContent).toContain('slower, confirmed');
+  });
+  it('of a selection has a link without it', async () => {
+    for (const [status, links] of [[404, ['/']], [503, []]] as const) {
+      await show(<Failure error={new Problem('Nothing is selected', 'no profiles', status)} what="runs" />);
+      expect([...document.querySelectorAll('a')].map(a => a.getAttribute('href'))).toEqual(links);
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import { amount, visible } from '../core/format';
 import { withoutFlags } from '../core/request';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
 import { atOnce, inSteps, type Steps } from '../core/steps';
+import { href } from '../core/url';
 
 export interface Loading<T> {
   value: T | undefined;
@@ -118,6 +119,7 @@ export function Failure({ error, retry, what }: { error: Error; retry?: () => vo
           Try again
         </button>
       )}
+      {error instanceof Problem && error.status === 404 && !source.value.offline && <a href={href('home')}>Everything in the store</a>}
     </div>
   );
 }

@@ -60,6 +60,10 @@ const sorts: Record<string, (c: Change) => string | number> = {
   since: c => `${c.acknowledged ? 0 : 1} ${c.change?.onset.date ?? ''} ${c.since.run} ${costs(c) ? 1 : 0}`,
 };
 
+/** The filters of the address: those that leave out benchmarks without a finding, and the others. */
+const narrowing = ['slower', 'own', 'certainty', 'unseen', 'new'];
+const filterNames = ['q', 'past', ...narrowing];
+
 /** The findings that the filters of the address leave, in order. */
 export function shownChanges(doc: ReportDocument, params: URLSearchParams): Change[] {
   const words = (params.get('q') ?? '').toLowerCase().split(/\s+/);
@@ -128,12 +132,12 @@ export function Triage({ doc, benchmarks, params }: Props) {
   const selected = address.get('change');
   const select = (key: string | null) => update({ change: key }, selected === null);
   const unfolded = address.get('quiet') === 'true';
-  const filters = ['q', 'slower', 'own', 'certainty', 'past', 'unseen', 'new'].map(n => address.get(n)).join('\n');
+  const filters = filterNames.map(n => address.get(n)).join('\n');
   const rows = useMemo(() => {
     const of = new Map(doc.benchmarks.map(b => [`${keyOf(b)} ${b.type}`, b]));
     const list = sortBy(shownChanges(doc, address), sorts[sort.id]!, sort.descending).map((c): Row => ({ is: 'change', c, b: of.get(`${keyOf(c)} ${c.type}`) }));
     const words = (address.get('q') ?? '').toLowerCase().split(/\s+/);
-    const only = ['slower', 'own', 'certainty', 'unseen', 'new'].some(n => address.has(n));
+    const only = narrowing.some(n => address.has(n));
     const quiet = only ? [] : quietRows(doc, benchmarks, words);
     const counts = only ? [] : words.join('') ? tally(quiet) : quietCounts(doc);
     if (counts.length > 0) list.push({ is: 'fold', counts });
@@ -397,6 +401,11 @@ function Filters({ doc }: { doc: ReportDocument }) {
         <Box name="past" title="also work that moved, and changes that the newest run no longer has">
           moved and past
         </Box>
+      )}
+      {shown === 0 && (
+        <button type="button" onClick={() => update(Object.fromEntries(filterNames.map(n => [n, null])))}>
+          Clear the filters
+        </button>
       )}
       <span class="dim">{shown === all ? counted(all, 'finding') : `${shown} of ${counted(all, 'finding')}`}{doc.counts && ` · ${countsText(doc.counts)}`}</span>
     </div>
