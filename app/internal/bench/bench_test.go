@@ -66,6 +66,10 @@ func TestRunnerOf(t *testing.T) {
 	if got, err := runnerOf(t.TempDir(), args); err == nil || err.Error() != missing || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a JAR of another directory decides: %v, %v", got, err)
 	}
+	_, err := runnerOf(t.TempDir(), words("java -jar build/libs/shop-jmh.jar"))
+	if err == nil || !strings.HasSuffix(err.Error(), "--build './gradlew jmhJar'") {
+		t.Errorf("a JAR of Gradle: %v", err)
+	}
 	const table = "-----\nBenchmark           Time             CPU   Iterations\n-----\nBM_Make     90.1 us\n"
 	if !googleTable.MatchString("run on 2 CPUs\n"+table) || googleTable.MatchString("Benchmark Time\n") {
 		t.Error("programs of Google Benchmark are not known by what they print")

@@ -61,7 +61,11 @@ func ofJAR(dir, name string) (*runner, error) {
 	jar, err := zip.OpenReader(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, notBuilt(name, "mvn package", err)
+		with := "mvn package"
+		if strings.Contains(filepath.ToSlash(file), "/build/libs/") {
+			with = "./gradlew jmhJar"
+		}
+		return nil, notBuilt(name, with, err)
 	case err != nil:
 		return &java, nil // it is broken: java says so
 	}
