@@ -269,6 +269,24 @@ func TestMissing(t *testing.T) {
 	if _, err := lookPath("./bench", t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "--build") {
 		t.Errorf("a program that is not built: %v", err)
 	}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if err := os.WriteFile(filepath.Join(dir, "perf"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"python3 x.py": "py-spy: not found (pip install py-spy)",
+		"./x.py 3":         "py-spy does (pip install py-spy)",
+		"env python3 -m x": "py-spy does", "./x 3": ""} {
+		var talk strings.Builder
+		s := &Session{Options: Options{Talk: &talk}, runner: &command, args: words(line), scratch: dir, env: os.Environ()}
+		if isPython(s.args) {
+			s.runner = &python
+		}
+		err := s.choose(t.Context())
+		if got := talk.String(); err != nil || !strings.Contains(got, want) || strings.Contains(got, "py-spy") != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
+		}
+	}
 	var usage UsageError
 	if _, err := open(t, t.TempDir(), "node x.js", Options{Profiler: "jfr"}); !errors.As(err, &usage) ||
 		!strings.Contains(err.Error(), "cpu-prof") {

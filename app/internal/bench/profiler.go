@@ -85,6 +85,10 @@ func (s *Session) choose(ctx context.Context) error {
 				fmt.Fprintf(s.Talk, "note: %s would tell more, but %s\n", s.runner.profilers[0], why)
 			}
 			fmt.Fprintf(s.Talk, "%s, recorded with %s\n", s.runner.name, want)
+			isScript := func(arg string) bool { return filepath.Ext(arg) == ".py" || isPython([]string{arg}) }
+			if s.runner.name == "command" && slices.ContainsFunc(s.args, isScript) {
+				fmt.Fprintln(s.Talk, "note: perf names no functions of Python; py-spy does (pip install py-spy) if the command begins with python")
+			}
 			return nil
 		}
 		if errors.Is(err, errMissing) {
