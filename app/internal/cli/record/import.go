@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -349,8 +350,10 @@ func (o *importOptions) importAll(ctx context.Context, e *command.Env, st store.
 	failed bool) error {
 	p := command.NewProgress(e, o.progress, sources)
 	p.DryRun, p.Certain = o.DryRun, o.recorded != nil
+	differs := false
 	sum, err := ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
 		p.Report(r)
+		differs = differs || errors.Is(r.Err, store.ErrConflict)
 		if o.each != nil {
 			o.each(r)
 		}
@@ -360,6 +363,10 @@ func (o *importOptions) importAll(ctx context.Context, e *command.Env, st store.
 		return err
 	}
 	unmatched(e, opts.Metrics)
+	key := ingest.FromCI(os.Getenv).Run.Key
+	if differs && key != "" && o.Machine == "" && strings.HasPrefix(cmp.Or(o.Run, key), key) {
+		e.Notes([]string{"the jobs of build " + key + " have one run: with --machine NAME each has a run and a history of its own"})
+	}
 	if o.output == "json" {
 		doc := map[string]any{"summary": sum, "failures": p.Failures}
 		if o.DryRun {
