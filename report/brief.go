@@ -88,8 +88,11 @@ func (r *Report) selected() string {
 func (t *text) head(r *Report, notes ...string) {
 	tint := table.Plain
 	if v := r.Verdict; v != nil && v.NotHead == "" && (v.Failed || v.Tested) {
-		if tint = table.Green; v.Failed {
+		switch tint = table.Green; {
+		case v.Failed:
 			tint = table.Red
+		case len(r.worseMetrics()) > 0:
+			tint = table.Bold
 		}
 	}
 	t.TintedLine(tint, "%s", r.Headline())

@@ -37,14 +37,9 @@ func (r *Report) significant() (list []*metrics.Row) {
 	return list
 }
 
-// worseMetrics counts the metrics that became significantly worse.
-func (r *Report) worseMetrics() (n int) {
-	for _, row := range r.significant() {
-		if row.Worse() > 0 {
-			n++
-		}
-	}
-	return n
+// worseMetrics lists the metrics that became significantly worse, those that fail first, then by how much.
+func (r *Report) worseMetrics() []*metrics.Row {
+	return slices.DeleteFunc(r.significant(), func(row *metrics.Row) bool { return row.Worse() <= 0 })
 }
 
 // metricsSummary counts the metrics that changed, and those that have too few values.

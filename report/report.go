@@ -303,11 +303,13 @@ func (r *Report) Headline() string {
 		add(r.Verdict.FailingMetrics, "metric", " worse")
 	}
 	judged, partly, left := r.judged()
-	text, but := strings.Join(parts, ", "), ""
+	text, but, passed := strings.Join(parts, ", "), "", r.passed()
 	if len(parts) == 0 {
 		text = "no change found"
-		if worse := r.worseMetrics(); worse > 0 {
-			text, but = "no finding", ", but "+words.Counted(worse, "metric")+" worse"
+		if worse := len(r.worseMetrics()); worse > 0 {
+			if text = "no finding"; passed == "passed: " {
+				but = ", but " + words.Counted(worse, "metric") + " worse"
+			}
 		}
 	}
 	switch {
@@ -338,7 +340,21 @@ func (r *Report) Headline() string {
 	case !v.Tested:
 		return "no verdict: " + text
 	}
-	return "passed: " + text
+	return passed + text
+}
+
+// passed is the beginning of the headline of a check that passes. A metric that is worse leads if it passes because nobody
+// said which metrics fail.
+func (r *Report) passed() string {
+	worse := r.worseMetrics()
+	if v := r.Verdict; v == nil || !v.Tested || v.NotHead != "" || v.FailOnMetric > 0 || len(worse) == 0 {
+		return "passed: "
+	}
+	text := fmt.Sprintf("passed, but worse: %s of %s %s", words.Clean(worse[0].Metric), metricBenchmark(worse[0]), metricChange(worse[0]))
+	if more := len(worse) - 1; more > 0 {
+		text += " and " + words.Counted(more, "more metric")
+	}
+	return text + "; "
 }
 
 // undecided counts the benchmarks that were compared, and of which that does not say whether they became slower.
@@ -654,7 +670,7 @@ func (r *Report) verdictNotes() []string {
 	if v.Why != "" {
 		list = append(list, v.Why)
 	}
-	if v.FailOnMetric == 0 && !v.Failed && r.worseMetrics() > 0 {
+	if v.FailOnMetric == 0 && !v.Failed && len(r.worseMetrics()) > 0 {
 		list = append(list, "metrics that are worse do not fail: --fail-on-metric 5% makes them")
 	}
 	return list

@@ -255,8 +255,15 @@ func TestHeadline(t *testing.T) {
 		t.Error(got)
 	}
 	r := New(res, nil, nil, &gate.Verdict{Tested: true})
-	r.Metrics.Rows = []metrics.Row{{Metric: "ns/op", Change: 0.7, Significant: true}, {Metric: "B/op", Change: -0.5, Significant: true}}
-	if got := r.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse, 1 tested in part" {
+	side := metrics.Side{Median: 1}
+	r.Metrics.Rows = []metrics.Row{{Metric: "ns/op", Benchmark: "b", Change: 0.7, Significant: true, Base: side},
+		{Metric: "B/op", Change: -0.8, Significant: true}}
+	if got := r.Headline(); got != "passed, but worse: ns/op of b +70.0%; no finding in 1 benchmark, 1 tested in part" {
+		t.Error(got)
+	}
+	limited := *r
+	limited.Verdict = &gate.Verdict{Tested: true, FailOnMetric: 0.9}
+	if got := limited.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse, 1 tested in part" {
 		t.Error(got)
 	}
 	r.Verdict.Judged, r.Verdict.HeadRuns = 1, [2]int{4, 4}
@@ -268,7 +275,8 @@ func TestHeadline(t *testing.T) {
 		t.Error(got)
 	}
 	r.Verdict.NotHead, r.Steady = "", 4999
-	if got := r.Headline(); got != "passed: no finding in 5,000 benchmarks, but 1 metric worse, 1 tested in part" {
+	r.Metrics.Rows = append(r.Metrics.Rows, metrics.Row{Metric: "allocs/op", Benchmark: "b", Change: 0.9, Significant: true})
+	if got := r.Headline(); got != "passed, but worse: allocs/op of b from 0 and 1 more metric; no finding in 5,000 benchmarks, 1 tested in part" {
 		t.Error(got)
 	}
 	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown without a certain place, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without a verdict" {
