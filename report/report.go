@@ -603,7 +603,7 @@ func (r *Report) detects() string {
 	if best == nil {
 		return ""
 	}
-	text := "detects changes of at least " + ofSmall(best.Outcome.Detectable)
+	text := "detects changes of at least " + ofSmall(best.Outcome.Detectable) + best.ofWhole()
 	if most := words.Percent(worst.Outcome.Detectable); most != words.Percent(best.Outcome.Detectable) {
 		text += fmt.Sprintf("; in %s of %s", r.name(worst), most)
 	}

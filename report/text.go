@@ -274,7 +274,16 @@ func (b *Benchmark) detectable() string {
 	}
 	head, base := b.branches()
 	return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
-		len(a.History), base, ofSmall(a.Detectable.Stated()))
+		len(a.History), base, ofSmall(a.Detectable.Stated())+b.ofWhole())
+}
+
+// ofWhole says which change of all of the program would have been detected; empty if it is unknown.
+func (b *Benchmark) ofWhole() string {
+	a := regression.Most(b.Analyses)
+	if a == nil || a.Detectable.Whole == 0 {
+		return ""
+	}
+	return ", and of " + words.Percent(a.Detectable.Whole) + " in one that is nearly all of it"
 }
 
 // branches returns " of BRANCH" for both sides, for the head only if it is another one.

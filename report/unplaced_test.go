@@ -51,11 +51,11 @@ func TestMetricBeyondHistory(t *testing.T) {
 func TestDetectsOfTested(t *testing.T) {
 	of := func(runs []string, change float64) *regression.Analysis {
 		return &regression.Analysis{History: []string{"1", "2", "3", "4"}, Tested: runs,
-			Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: change}}}}
+			Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: change}}, Whole: 4 * change}}
 	}
 	b := &Benchmark{Benchmark: &regression.Benchmark{Analyses: []*regression.Analysis{of([]string{"6"}, 0.085), of([]string{"5", "6"}, 0.06),
 		of([]string{"5"}, 0.085)}}}
-	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0% of the program in a function that uses 5% of it" {
+	if got := b.detectable(); got != "2 runs against 4: detects changes of at least 6.0% of the program in a function that uses 5% of it, and of 24.0% in one that is nearly all of it" {
 		t.Error(got)
 	}
 }

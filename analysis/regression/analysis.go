@@ -140,6 +140,9 @@ type Detectable struct {
 	FourTimesTheSamples float64 `json:"fourTimesTheSamples"`
 	OneMoreRun          float64 `json:"oneMoreRun"` // tested together with the newest
 	ThreeRuns           float64 `json:"threeRuns"`
+	// Whole is the change detected in all of the program, or a function that is nearly all of it, by its samples
+	// per operation; 0: unknown.
+	Whole float64 `json:"whole,omitempty"`
 }
 
 // DetectableChange is the smallest change detected in a function with a share.
@@ -210,5 +213,9 @@ func (f *fit) detectable() Detectable {
 	d.FourTimesTheSamples = f.reliablyFound(powerShare, 4*f.program, f.headRuns)
 	d.OneMoreRun = f.reliablyFound(powerShare, f.program, f.headRuns+1)
 	d.ThreeRuns = f.reliablyFound(powerShare, f.program, 3)
+	if f.rate.Exact {
+		t := stat.StudentOfScore(stat.ScoreOfTail(f.options.alpha(len(f.head))), f.rate.Freedom)
+		d.Whole = math.Max(littleOf, math.Expm1((t+powerScore)*f.rate.Spread*math.Sqrt(1/f.baseRuns+1/f.headRuns)))
+	}
 	return d
 }

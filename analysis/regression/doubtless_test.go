@@ -129,6 +129,9 @@ func TestDiffer(t *testing.T) {
 			t.Errorf("%.2f: a noisy history would show %.3f, a quiet one %.3f", a.Share, b.Change, a.Change)
 		}
 	}
+	if a, b := quiet.Detectable.Whole, noisy.Detectable.Whole; a < littleOf || b <= a {
+		t.Errorf("of the whole a noisy history would show %.3f, a quiet one %.3f", b, a)
+	}
 }
 
 // TestGainHasABound: the interval of an improvement ends at what there was.

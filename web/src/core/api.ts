@@ -20,7 +20,7 @@ export interface Counts { base: number; head: number }
 export interface Coverage { covered: number; cpu?: boolean; expected: number; hole?: number; holeAt?: number; holes?: number; instance?: string; known: boolean; late?: number; lost: number; period?: number; received: number; segment?: string; share: number; slow?: boolean; span: number }
 export interface Delta { base: number; gross: number; samples: number; share: number; time?: Estimate }
 export interface Dependency { base?: string; file: string; head?: string; name: string }
-export interface Detectable { changes: DetectableChange[]; fourTimesTheSamples: number; oneMoreRun: number; threeRuns: number }
+export interface Detectable { changes: DetectableChange[]; fourTimesTheSamples: number; oneMoreRun: number; threeRuns: number; whole?: number }
 export interface DetectableChange { change: number; share: number }
 export interface DiffBenchmark { benchmark: string; by: string; change: TreesChange; function?: string; group: string; level: string; noise: number; profiles: Counts; total: TreesChange; type: string; unit: string }
 export interface DiffBenchmarksResult { headline: string; notes: string[]; omitted: Omitted; rows: DiffBenchmark[]; type: string }
