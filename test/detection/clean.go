@@ -31,7 +31,7 @@ func MeasureClean(ctx context.Context, w io.Writer, st store.Reader) error {
 		{"the default value type of each profile", slices.DeleteFunc(slices.Clone(checked), func(p store.Profile) bool { return !p.Default })},
 		{"every value type, as check does", checked},
 	} {
-		runs := runsOf(kind.list)
+		runs := RunsOf(kind.list)
 		for _, policy := range []gate.Policy{{}, {Suspects: true}} {
 			var c cleanCounts
 			for i := range runs[:len(runs)-1] {
@@ -94,8 +94,8 @@ func judge(ctx context.Context, st store.Reader, s gate.Sides, policy gate.Polic
 	return gate.Judge(res.Result, gate.Group(res.Findings), policy), nil
 }
 
-// runsOf returns the keys of the runs of profiles, in order.
-func runsOf(list []store.Profile) (keys []string) {
+// RunsOf returns the keys of the runs of profiles, in order.
+func RunsOf(list []store.Profile) (keys []string) {
 	for i := range list {
 		if key := list[i].Run.Key; !slices.Contains(keys, key) {
 			keys = append(keys, key)

@@ -3,8 +3,6 @@ package detection
 import (
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/dendroprof/dendro/analysis/gate"
@@ -52,38 +50,20 @@ func Gated(p gate.Policy, benchmarks int) Detector {
 // error probability that it gives to one of 1, 10 and 100 benchmarks: the figures of
 // test/detection/RESULTS.md.
 func MeasureGate(w io.Writer, n int, seed uint64) {
-	failed := make([][]int, len(gates))
-	for i := range failed {
-		failed[i] = make([]int, len(suites))
-	}
-	var lock sync.Mutex
-	next := make(chan uint64)
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for s := range next {
-				counts := failures(s)
-				lock.Lock()
-				for i := range counts {
-					for j, fails := range counts[i] {
-						if fails {
-							failed[i][j]++
-						}
-					}
-				}
-				lock.Unlock()
-			}
-		})
-	}
-	for i := range n {
-		next <- (seed + uint64(i)) * 1_000_003
-	}
-	close(next)
-	wait.Wait()
+	all := make([][][]bool, n)
+	onCores(n, func(i int) { all[i] = failures((seed + uint64(i)) * 1_000_003) })
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(tw, "of %d clean benchmarks fail\t1\t10\t100\n", n)
 	for i := range gates {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\n", gates[i].name, failed[i][0], failed[i][1], failed[i][2])
+		fmt.Fprint(tw, gates[i].name)
+		for j := range suites {
+			failed := 0
+			for _, fails := range all {
+				failed += count(fails[i][j])
+			}
+			fmt.Fprintf(tw, "\t%d", failed)
+		}
+		fmt.Fprintln(tw)
 	}
 	tw.Flush()
 }

@@ -1,13 +1,13 @@
 package detection
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -136,32 +136,22 @@ func cross(seed uint64, kinds []string, impacts []float64, samples, runs, ks []i
 // change is tried with other seeds. The order is the plans'.
 func observeAll(plans []Plan, k int, o regression.Options, totals bool) []*Outcome {
 	list := make([]*Outcome, len(plans))
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for i := range next {
-				p := plans[i]
-				tested := k
-				if tested == 0 {
-					tested = p.K
-				}
-				for range 20 {
-					if out, ok := Observe(p, tested, o, totals); ok {
-						list[i] = out
-						break
-					}
-					p.Seed++
-				}
-			}
-		})
-	}
-	for i := range plans {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	onCores(len(plans), func(i int) {
+		p, ok := plans[i], false
+		for try := 0; try < 20 && !ok; try++ {
+			list[i], ok = Observe(p, cmp.Or(k, p.K), o, totals)
+			p.Seed++
+		}
+	})
 	return slices.DeleteFunc(list, func(o *Outcome) bool { return o == nil })
+}
+
+// onCores calls f for 0 … n-1 on the cores at hand.
+func onCores(n int, f func(i int)) {
+	_ = regression.Parallel(context.Background(), n, func(_ context.Context, i int) error { // f does not fail
+		f(i)
+		return nil
+	})
 }
 
 // The kinds of planted changes.

@@ -35,34 +35,24 @@ func main() {
 	without := flag.String("without", "", "print what a rule of the method buys in every suite (all: each rule), and nothing else")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
-	if *gate > 0 {
+	ctx := context.Background()
+	var err error
+	switch {
+	case *gate > 0:
 		detection.MeasureGate(os.Stdout, *gate, *seed)
-		return
-	}
-	if *clean != "" {
-		if err := runClean(context.Background(), *clean); err != nil {
-			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
-			os.Exit(1)
+	case *clean != "":
+		err = runClean(ctx, *clean)
+	case *without != "":
+		err = runWithout(ctx, *real, *without)
+	case *roc:
+		var subjects []*detection.Subject
+		if subjects, _, err = detection.LoadReal(ctx, os.DirFS(cmp.Or(*real, realTestdata))); err == nil {
+			detection.PrintROC(os.Stdout, subjects)
 		}
-		return
+	default:
+		err = run(*real, *size, *seed, *nights, *trace)
 	}
-	if *without != "" {
-		if err := runWithout(context.Background(), *real, *without); err != nil {
-			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
-			os.Exit(1)
-		}
-		return
-	}
-	if *roc {
-		subjects, _, err := detection.LoadReal(context.Background(), os.DirFS(cmp.Or(*real, realTestdata)))
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
-			os.Exit(1)
-		}
-		detection.PrintROC(os.Stdout, subjects)
-		return
-	}
-	if err := run(*real, *size, *seed, *nights, *trace); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 		os.Exit(1)
 	}

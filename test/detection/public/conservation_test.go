@@ -18,7 +18,7 @@ func TestConservation(t *testing.T) {
 	compared, found := 0, 0
 	for _, p := range pairs {
 		for _, side := range [][]store.Profile{p.Head, p.Control} {
-			keys := runKeys(side)
+			keys := detection.RunsOf(side)
 			for i := range keys {
 				for k := i + 1; k <= len(keys); k++ {
 					o, err := p.Measure(t.Context(), p.Base, ofRuns(side, keys[i:k]...))

@@ -85,7 +85,7 @@ func (f *Figures) pair(ctx context.Context, w io.Writer, p *Pair) error {
 		text *string
 		none bool
 	}{{p.Head, &single, p.None}, {p.Control, &controls, true}} {
-		keys := runKeys(runs(side.list, headRuns))
+		keys := detection.RunsOf(runs(side.list, headRuns))
 		var sets [][]store.Profile
 		for _, key := range keys {
 			sets = append(sets, ofRuns(side.list, key))
@@ -227,7 +227,7 @@ func (r Result) Checks() (list []detection.Check) {
 
 // runs returns the profiles of the first n runs.
 func runs(list []store.Profile, n int) []store.Profile {
-	keys := runKeys(list)
+	keys := detection.RunsOf(list)
 	return ofRuns(list, keys[:min(n, len(keys))]...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/detection"
 )
 
 // TestLongHistory judges bumps of Python and Node.js against 16 runs of the base: each run of the head
@@ -17,13 +18,13 @@ func TestLongHistory(t *testing.T) {
 	const long = 16
 	measured := 0
 	for _, p := range pairs {
-		if len(runKeys(p.Base)) < long {
+		if len(detection.RunsOf(p.Base)) < long {
 			continue
 		}
 		measured++
 		var singles, twos, found, failed, placed, sized, holds, beside, controls, wrong int
 		for _, side := range [][]store.Profile{p.Head, p.Control} {
-			keys := runKeys(side)
+			keys := detection.RunsOf(side)
 			for i := range keys {
 				for n := 1; n <= 2 && i+n <= len(keys); n++ {
 					o, err := p.Measure(t.Context(), p.Base, ofRuns(side, keys[i:i+n]...))

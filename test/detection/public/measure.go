@@ -145,16 +145,6 @@ func (p *Pair) accepts(name string) bool {
 	return slices.ContainsFunc(p.Place, func(place string) bool { return strings.Contains(name, place) })
 }
 
-// runKeys returns the keys of the runs of profiles, in order.
-func runKeys(list []store.Profile) (keys []string) {
-	for i := range list {
-		if key := list[i].Run.Key; !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
 // ofRuns returns the profiles of some runs.
 func ofRuns(list []store.Profile, keys ...string) (chosen []store.Profile) {
 	for i := range list {
