@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -59,4 +60,43 @@ func newMetrics(version string, parts []Part) *metrics {
 func (m *metrics) handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true,
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})
+}
+
+// Collected sends metrics when they are collected, and not before: the server starts without reading
+// what they are of.
+type Collected func(to chan<- prometheus.Metric)
+
+// Describe implements prometheus.Collector; it leaves the metrics unchecked.
+func (Collected) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c Collected) Collect(to chan<- prometheus.Metric) { c(to) }
+
+// Number is a metric of a T: a counter if its name ends in _total, otherwise a gauge.
+type Number[T any] struct {
+	name, help string
+	value      func(*T) float64
+}
+
+// NewNumber returns a metric of a T.
+func NewNumber[T any](name, help string, value func(*T) float64) Number[T] {
+	return Number[T]{name, help, value}
+}
+
+// Numbers collects the metrics of a T, which it reads once for all of them.
+func Numbers[T any](read func() (T, error), list []Number[T]) Collected {
+	return func(to chan<- prometheus.Metric) {
+		of, err := read()
+		for _, n := range list {
+			desc, kind := prometheus.NewDesc(n.name, n.help, nil, nil), prometheus.GaugeValue
+			if strings.HasSuffix(n.name, "_total") {
+				kind = prometheus.CounterValue
+			}
+			if err != nil {
+				to <- prometheus.NewInvalidMetric(desc, err)
+			} else {
+				to <- prometheus.MustNewConstMetric(desc, kind, n.value(&of))
+			}
+		}
+	}
 }

@@ -17,8 +17,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/otlp"
 	"github.com/dendroprof/dendro/app/internal/server/pushes/functions"
@@ -70,7 +68,7 @@ func New(st store.Store, o Options) (*Pushes, error) {
 		return nil, err
 	}
 	p := To(windows, o)
-	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: []prometheus.Collector{newStored(windows, limited)},
+	p.Parts = append(p.Parts, server.Part{Name: "rollup", Metrics: storeMetrics(windows, limited),
 		Run: func(ctx context.Context) error { return keep(ctx, func(context.Context) {}) }})
 	if o.Functions != nil {
 		p.Parts = append(p.Parts, functions.Part(*o.Functions, windows))
@@ -86,7 +84,7 @@ func New(st store.Store, o Options) (*Pushes, error) {
 func To(t continuous.Taker, o Options) *Pushes {
 	p := &Pushes{in: intake.New(t, o.Intake), log: o.Log}
 	p.Parts = []server.Part{
-		{Name: "pushes", Metrics: []prometheus.Collector{newCollector(p.in)}, Ready: func(context.Context) error { return p.in.Err() }},
+		{Name: "pushes", Metrics: receptionMetrics(p.in), Ready: func(context.Context) error { return p.in.Err() }},
 		pyroscope.New(p.in).Part(),
 		otlp.New(p.in, o.OTLP).Part(),
 	}

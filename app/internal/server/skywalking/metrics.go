@@ -3,6 +3,7 @@ package skywalking
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -26,43 +27,33 @@ func newCounts() counts {
 	}
 }
 
-// intakeMetric is one metric of the intake.
-type intakeMetric struct {
-	name, help string
-	value      func(*traceprof.IntakeMetrics) float64
-}
-
-var intakeCounters = []intakeMetric{
-	{"snapshots_total", "Snapshots stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Snapshots) }},
-	{"segments_total", "Segments stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Segments) }},
-	{"new_stacks_total", "Stacks that were decoded because they were not known.",
-		func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }},
-	{"refused_total", "Snapshots, segments and reports of instances that the store refused.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Failed) }},
-	{"commits_total", "Commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }},
-	{"commit_failures_total", "Failed commits of received data.",
-		func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
-	{"commit_seconds_total", "Time in commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }},
-}
-
-var intakeGauges = []intakeMetric{
-	{"pending_bytes", "Received data that waits for a commit.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.PendingBytes) }},
-	{"stacks", "Distinct stacks in memory.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Stacks) }},
-	{"stack_bytes", "Memory of the stacks.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.StackBytes) }},
+// intakeMetrics are the metrics of the intake.
+var intakeMetrics = []server.Number[traceprof.IntakeMetrics]{
+	server.NewNumber("dendro_intake_snapshots_total", "Snapshots stored; repeats count.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.Snapshots) }),
+	server.NewNumber("dendro_intake_segments_total", "Segments stored; repeats count.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.Segments) }),
+	server.NewNumber("dendro_intake_new_stacks_total", "Stacks that were decoded because they were not known.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }),
+	server.NewNumber("dendro_intake_refused_total", "Snapshots, segments and reports of instances that the store refused.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.Failed) }),
+	server.NewNumber("dendro_intake_commits_total", "Commits of received data.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }),
+	server.NewNumber("dendro_intake_commit_failures_total", "Failed commits of received data.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }),
+	server.NewNumber("dendro_intake_commit_seconds_total", "Time in commits of received data.",
+		func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }),
+	server.NewNumber("dendro_intake_pending_bytes", "Received data that waits for a commit.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.PendingBytes) }),
+	server.NewNumber("dendro_intake_stacks", "Distinct stacks in memory.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.Stacks) }),
+	server.NewNumber("dendro_intake_stack_bytes", "Memory of the stacks.",
+		func(m *traceprof.IntakeMetrics) float64 { return float64(m.StackBytes) }),
 }
 
 // metrics returns the metrics of the protocols and of the intake.
 func (a *Agents) metrics() []prometheus.Collector {
-	list := []prometheus.Collector{a.counts.malformed, a.counts.commands, a.counts.ignored, a.counts.uploads}
-	read := func(n intakeMetric) func() float64 {
-		return func() float64 {
-			return n.value(new(a.opts.Intake.Metrics()))
-		}
-	}
-	for _, n := range intakeCounters {
-		list = append(list, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "dendro_intake_" + n.name, Help: n.help}, read(n)))
-	}
-	for _, n := range intakeGauges {
-		list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "dendro_intake_" + n.name, Help: n.help}, read(n)))
-	}
-	return list
+	intake := func() (traceprof.IntakeMetrics, error) { return a.opts.Intake.Metrics(), nil }
+	return []prometheus.Collector{a.counts.malformed, a.counts.commands, a.counts.ignored, a.counts.uploads,
+		server.Numbers(intake, intakeMetrics)}
 }

@@ -89,17 +89,6 @@ type metrics struct {
 	omitted int
 }
 
-var (
-	ownCores = prometheus.NewDesc("dendro_function_own_cores",
-		"CPU time per second of a function of the service's own code, with what it calls of libraries and the runtime.",
-		[]string{"service", "function"}, nil)
-	selfCores = prometheus.NewDesc("dendro_function_self_cores",
-		"CPU time per second of a function without its callees, mean of five minutes, of all instances of the service.",
-		[]string{"service", "function"}, nil)
-	totalCores = prometheus.NewDesc("dendro_function_total_cores", "The same with its callees.", []string{"service", "function"}, nil)
-	omittedOf  = prometheus.NewDesc("dendro_functions_omitted", "Functions beyond 10,000, which are left out.", nil, nil)
-)
-
 func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list, omitted, err := m.current(r.Context())
 	if err != nil {
@@ -107,7 +96,20 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(answer{list, omitted})
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_" + name, Help: help}, labels)
+		registry.MustRegister(g)
+		return g
+	}
+	ownCores := gauge("function_own_cores", "CPU time per second of a function of the service's own code, with what it calls of libraries and the runtime.", "service", "function")
+	selfCores := gauge("function_self_cores", "CPU time per second of a function without its callees, mean of five minutes, of all instances of the service.", "service", "function")
+	totalCores := gauge("function_total_cores", "The same with its callees.", "service", "function")
+	for _, c := range list {
+		ownCores.WithLabelValues(c.service, c.function).Set(c.own)
+		selfCores.WithLabelValues(c.service, c.function).Set(c.self)
+		totalCores.WithLabelValues(c.service, c.function).Set(c.total)
+	}
+	gauge("functions_omitted", "Functions beyond 10,000, which are left out.").WithLabelValues().Set(float64(omitted))
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 }
 
@@ -173,28 +175,4 @@ func (m *metrics) chosen(service string, t *calltree.Tree) (list []cores) {
 		}
 	}
 	return list
-}
-
-// answer is what was read as a collector.
-type answer struct {
-	list    []cores
-	omitted int
-}
-
-// Describe implements prometheus.Collector.
-func (a answer) Describe(to chan<- *prometheus.Desc) {
-	to <- ownCores
-	to <- selfCores
-	to <- totalCores
-	to <- omittedOf
-}
-
-// Collect implements prometheus.Collector.
-func (a answer) Collect(to chan<- prometheus.Metric) {
-	for _, c := range a.list {
-		to <- prometheus.MustNewConstMetric(ownCores, prometheus.GaugeValue, c.own, c.service, c.function)
-		to <- prometheus.MustNewConstMetric(selfCores, prometheus.GaugeValue, c.self, c.service, c.function)
-		to <- prometheus.MustNewConstMetric(totalCores, prometheus.GaugeValue, c.total, c.service, c.function)
-	}
-	to <- prometheus.MustNewConstMetric(omittedOf, prometheus.GaugeValue, float64(a.omitted))
 }
