@@ -42,8 +42,8 @@ func (ReadOnly) RollUp(context.Context, time.Time, continuous.Policy) (continuou
 // Store is a continuous.Store over others, for reading. It is safe for concurrent use.
 type Store struct {
 	ReadOnly
-	// Parts returns the stores.
-	Parts func(context.Context) ([]continuous.Store, error)
+	// Parts returns the stores, and what is called when they have answered; nil: nothing is.
+	Parts func(context.Context) (parts []continuous.Store, answered func(), err error)
 	// Missing reports whether an error, which does not wrap ErrMissing, is of a store that is; may
 	// be nil.
 	Missing func(error) bool
@@ -53,9 +53,12 @@ var _ continuous.Store = (*Store)(nil)
 
 // ask returns the answers of all stores that can answer.
 func ask[A any](ctx context.Context, s *Store, question func(context.Context, continuous.Store) (A, error)) ([]A, error) {
-	parts, err := s.Parts(ctx)
+	parts, answered, err := s.Parts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if answered != nil {
+		defer answered()
 	}
 	answers := make([]A, len(parts))
 	errs := make([]error, len(parts))

@@ -31,7 +31,7 @@ func newSpread(n int) *spread {
 	for range n {
 		s.parts = append(s.parts, inTurn{mem.New(), turn})
 	}
-	s.Parts = func(context.Context) ([]continuous.Store, error) { return s.parts, nil }
+	s.Parts = func(context.Context) ([]continuous.Store, func(), error) { return s.parts, nil, nil }
 	return s
 }
 
@@ -161,7 +161,7 @@ func TestInstances(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := &merged.Store{Parts: func(context.Context) ([]continuous.Store, error) { return parts, nil }}
+	all := &merged.Store{Parts: func(context.Context) ([]continuous.Store, func(), error) { return parts, nil, nil }}
 	tree, err := all.Tree(t.Context(), continuous.Query{})
 	if err != nil || tree.Instances != 3 || len(tree.Series) != 3 || tree.Parts != 7 {
 		t.Errorf("%d instances of %d series in %d windows (%v), want 3 of 3 in 7", tree.Instances, len(tree.Series), tree.Parts, err)

@@ -724,7 +724,7 @@ func testHoursAndWorkers(t *testing.T, instance ...string) {
 			parts = append(parts, since{workers[i], t})
 		}
 		parts = append(parts, l.lake.Before(until))
-		all.Parts = func(context.Context) ([]continuous.Store, error) { return parts, nil }
+		all.Parts = func(context.Context) ([]continuous.Store, func(), error) { return parts, nil, nil }
 		l.same(fmt.Sprint("from ", from), all, continuous.Query{}, continuous.Query{From: day.Add(-20 * time.Hour)},
 			continuous.Query{Until: day.Add(-20 * time.Hour)},
 			continuous.Query{Matchers: []continuous.Matcher{{Name: "pod", Op: continuous.Equal, Value: "1"}}})

@@ -123,8 +123,9 @@ func (w *Worker) answer(rw http.ResponseWriter, r *http.Request) {
 	var answer any
 	if err = json.NewDecoder(r.Body).Decode(&q); err == nil {
 		err = errNotHeld
-		if p := w.partition(int32(number)); p != nil {
-			answer, err = ask(r.Context(), p.guarded, &q)
+		if p := w.opened(int32(number)); p != nil {
+			defer p.answering.RUnlock()
+			answer, err = ask(r.Context(), p.st, &q)
 		}
 	}
 	if err == nil {

@@ -123,7 +123,7 @@ func (r *Reader) Windows() continuous.Store {
 }
 
 // parts returns the partitions of the workers, and the lake with what they do not have.
-func (r *Reader) parts(ctx context.Context) (list []continuous.Store, err error) {
+func (r *Reader) parts(ctx context.Context) (list []continuous.Store, answered func(), err error) {
 	if r.partitions() == 0 {
 		r.look(ctx)
 	}
@@ -140,7 +140,7 @@ func (r *Reader) parts(ctx context.Context) (list []continuous.Store, err error)
 			list = append(list, lake.Before(until))
 		}
 	}
-	return list, nil
+	return list, nil, nil
 }
 
 // needsLake reports whether there is a lake and workers do not have everything, and the latest time

@@ -111,7 +111,7 @@ func TestLake(t *testing.T) {
 			s.Partitions = append(s.Partitions, place{Partition: int32(i), Complete: true, From: from})
 		}
 		r.workers[0].status = s
-		parts, err := r.parts(t.Context())
+		parts, _, err := r.parts(t.Context())
 		if err != nil || fmt.Sprint(lake.asked) != c.want || (len(parts) > len(c.from)) != (lake.asked != nil) {
 			t.Errorf("%d partitions from %v: the lake was asked for %v, want %v (%d parts, %v)", c.total, c.from, lake.asked, c.want, len(parts), err)
 		}

@@ -77,7 +77,7 @@ type Worker struct {
 
 // partition is one that this worker holds.
 type partition struct {
-	*guarded
+	st     PartitionStore
 	number int32
 	reader record.Reader
 	target int64                     // the end of the log when it was assigned
@@ -90,6 +90,8 @@ type partition struct {
 	last   atomic.Int64              // end of the log when it was read last
 	stop   func()                    // of the upkeep
 	ended  chan struct{}             // the upkeep has ended
+
+	answering sync.RWMutex // for reading while the store answers, for writing when it is closed
 }
 
 // NewWorker returns a worker, which connects when it runs.
@@ -112,13 +114,19 @@ func (w *Worker) Part() server.Part {
 
 // Windows returns the windows of the partitions that this worker holds.
 func (w *Worker) Windows() continuous.Store {
-	return &merged.Store{Parts: func(context.Context) (list []continuous.Store, err error) {
+	return &merged.Store{Parts: func(context.Context) (list []continuous.Store, answered func(), err error) {
 		w.mu.RLock()
 		defer w.mu.RUnlock()
+		var open []*partition
 		for _, p := range w.held {
-			list = append(list, p.guarded)
+			p.answering.RLock()
+			list, open = append(list, p.st), append(open, p)
 		}
-		return list, nil
+		return list, func() {
+			for _, p := range open {
+				p.answering.RUnlock()
+			}
+		}, nil
 	}}
 }
 
@@ -226,7 +234,7 @@ func (w *Worker) open(ctx context.Context, number int32, start, end int64) (*par
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	p := &partition{guarded: &guarded{st: st}, number: number, target: end, missed: at.Next < start, ended: make(chan struct{})}
+	p := &partition{st: st, number: number, target: end, missed: at.Next < start, ended: make(chan struct{})}
 	caught, reach := context.WithCancel(context.WithoutCancel(ctx))
 	p.caught = reach
 	p.kept.Store(&at.Kept)
@@ -331,6 +339,18 @@ func (w *Worker) partition(number int32) *partition {
 	return w.held[number]
 }
 
+// opened returns one that this worker holds, or nil. Its store is not closed before the caller unlocks
+// answering.
+func (w *Worker) opened(number int32) *partition {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	p := w.held[number]
+	if p != nil {
+		p.answering.RLock()
+	}
+	return p
+}
+
 // revoked hides partitions that others hold from now on.
 func (w *Worker) revoked(_ context.Context, _ *kgo.Client, topics map[string][]int32) {
 	numbers := topics[w.opts.Log.Topic]
@@ -364,7 +384,8 @@ func (w *Worker) release(chosen func(*partition) bool) {
 		p.stop()
 		<-p.ended
 		w.lag.DeleteLabelValues(strconv.Itoa(int(p.number)))
-		if err := p.close(); err != nil {
+		p.answering.Lock() // nobody finds it any more
+		if err := p.st.Close(); err != nil {
 			w.log.Error("cannot close the store of a partition", "partition", p.number, "error", err)
 		}
 		w.log.Info("holds a partition no more", "partition", p.number, "next", p.next.Load())
@@ -427,55 +448,5 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 	w.client.Load().MarkCommitRecords(f.Records...)
 }
 
-// guarded is a store that answers until it is closed, which waits for its answers.
-type guarded struct {
-	merged.ReadOnly
-	mu     sync.RWMutex
-	closed bool
-	st     PartitionStore
-}
-
-func (g *guarded) close() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
-	return g.st.Close()
-}
-
 // errNotHeld is the error of a partition that another worker may hold.
 var errNotHeld = fmt.Errorf("this worker does not hold the partition: %w", merged.ErrMissing)
-
-// open calls answer unless the store is closed.
-func open[A any](g *guarded, answer func() (A, error)) (a A, err error) {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if g.closed {
-		return a, errNotHeld
-	}
-	return answer()
-}
-
-// Series implements continuous.Store.
-func (g *guarded) Series(ctx context.Context, q continuous.Query) ([]continuous.Series, error) {
-	return open(g, func() ([]continuous.Series, error) { return g.st.Series(ctx, q) })
-}
-
-// Totals implements continuous.Store.
-func (g *guarded) Totals(ctx context.Context, q continuous.Query, step time.Duration) (*continuous.Totals, error) {
-	return open(g, func() (*continuous.Totals, error) { return g.st.Totals(ctx, q, step) })
-}
-
-// Tree implements continuous.Store.
-func (g *guarded) Tree(ctx context.Context, q continuous.Query) (*continuous.Merged, error) {
-	return open(g, func() (*continuous.Merged, error) { return g.st.Tree(ctx, q) })
-}
-
-// Function implements continuous.Store.
-func (g *guarded) Function(ctx context.Context, q continuous.Query, name string, step time.Duration) (*continuous.Amounts, error) {
-	return open(g, func() (*continuous.Amounts, error) { return g.st.Function(ctx, q, name, step) })
-}
-
-// WindowStats implements continuous.Store.
-func (g *guarded) WindowStats(ctx context.Context) (continuous.Stats, error) {
-	return open(g, func() (continuous.Stats, error) { return g.st.WindowStats(ctx) })
-}
