@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -34,6 +35,20 @@ type Part struct {
 
 	// Metrics are collected beside the server's own.
 	Metrics []prometheus.Collector
+}
+
+// Every calls do each time that d has passed, until the context ends: the work of many a Part.
+func Every(ctx context.Context, d time.Duration, do func(now time.Time)) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			do(time.Now()) // a tick may have waited
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Route is a pattern of package net/http and its handler. Handlers write errors with

@@ -42,20 +42,13 @@ func (r *running) left() bool {
 // whenLeft calls do if the clients of all running requests have left and the requests still
 // run: nobody waits for them. It returns when the context ends.
 func (r *running) whenLeft(ctx context.Context, do func()) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for times := 0; ctx.Err() == nil; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	times := 0
+	Every(ctx, 100*time.Millisecond, func(time.Time) {
 		if times++; !r.left() {
 			times = 0
 		}
 		if times == 10 { // they had a second to end by themselves
 			do()
-			return
 		}
-	}
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/cli/command"
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/brokers"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -236,16 +237,9 @@ func (o *demo) push(ctx context.Context, gateways []*part) {
 	for from := now.Truncate(time.Hour).Add(-history); from.Add(pastWindow).Before(now); from = from.Add(pastWindow) {
 		o.window(ctx, gateways, from, pastWindow)
 	}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			o.window(ctx, gateways, time.Now().Truncate(time.Second).Add(-time.Second), time.Second)
-		case <-ctx.Done():
-			return
-		}
-	}
+	server.Every(ctx, time.Second, func(now time.Time) {
+		o.window(ctx, gateways, now.Truncate(time.Second).Add(-time.Second), time.Second)
+	})
 }
 
 // window pushes a profile of each service, to a gateway that takes it.

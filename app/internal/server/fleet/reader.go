@@ -169,17 +169,15 @@ func (r *Reader) run(ctx context.Context) error {
 		defer asking.Wait()
 		asking.Go(func() { r.followLake(ctx) })
 	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for n := 0; ; n++ {
+	n := 0
+	once := func(time.Time) {
 		r.look(ctx)
 		r.learn(ctx, n%servicesEvery == 0)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
+		n++
 	}
+	once(time.Now())
+	server.Every(ctx, lookEvery, once)
+	return nil
 }
 
 // followLake asks what the lake has until the context ends.

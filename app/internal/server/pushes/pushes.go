@@ -126,18 +126,12 @@ func (p *Pushes) Close() error {
 
 // keepLines stores lines until the context ends.
 func (p *Pushes) keepLines(ctx context.Context) error {
-	tick := time.NewTicker(lines.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-tick.C:
-			if _, err := p.lines.Keep(ctx, now, false); err != nil && ctx.Err() == nil {
-				p.log.Error("cannot store the lines of pushed profiles; their windows are stored", "error", err)
-			}
+	server.Every(ctx, lines.Every, func(now time.Time) {
+		if _, err := p.lines.Keep(ctx, now, false); err != nil && ctx.Err() == nil {
+			p.log.Error("cannot store the lines of pushed profiles; their windows are stored", "error", err)
 		}
-	}
+	})
+	return nil
 }
 
 const (
@@ -150,10 +144,8 @@ const (
 // rollUp makes the sums of hours and days and removes old windows, until the context ends.
 func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer, every time.Duration,
 	then func(context.Context)) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		switch rolled, err := st.RollUp(ctx, time.Now().Add(-grace), o.Policy); {
+	once := func(now time.Time) {
+		switch rolled, err := st.RollUp(ctx, now.Add(-grace), o.Policy); {
 		case ctx.Err() != nil:
 		case err != nil:
 			o.Log.Error("cannot sum up or remove windows; trying again", "error", err)
@@ -162,17 +154,15 @@ func (o *Options) rollUp(ctx context.Context, st continuous.Store, r *reclaimer,
 			r.expired += rolled.Expired
 		}
 		then(ctx)
-		switch paths, err := r.reclaim(ctx, time.Now()); {
+		switch paths, err := r.reclaim(ctx, now); {
 		case ctx.Err() != nil:
 		case err != nil:
 			o.Log.Error("cannot remove call paths that no window has any more; trying again", "error", err)
 		case paths > 0:
 			o.Log.Info("removed call paths that no window has any more", "paths", paths)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
 	}
+	once(time.Now())
+	server.Every(ctx, every, once)
+	return nil
 }

@@ -143,16 +143,9 @@ func (o *Options) expire(ctx context.Context, st traceprof.Store, every time.Dur
 		<-ctx.Done()
 		return nil
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		// Wait first: tasks that ended while no server ran become profiles before.
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-		e := traceprof.Expiry{Now: time.Now().UnixMilli(), MaxBytes: o.MaxBytes}
+	// It waits first: tasks that ended while no server ran become profiles before.
+	server.Every(ctx, every, func(now time.Time) {
+		e := traceprof.Expiry{Now: now.UnixMilli(), MaxBytes: o.MaxBytes}
 		if o.TTL > 0 {
 			e.Before = e.Now - o.TTL.Milliseconds()
 		}
@@ -163,5 +156,6 @@ func (o *Options) expire(ctx context.Context, st traceprof.Store, every time.Dur
 		case gone != traceprof.Expired{}:
 			o.Log.Info("deleted old traces", "tasks", gone.Tasks, "segments", gone.Segments, "instances", gone.Instances)
 		}
-	}
+	})
+	return nil
 }

@@ -30,21 +30,13 @@ func Part(st store.Store, log *slog.Logger, quiet time.Duration, follow func(con
 	_, keeps := store.As[store.VerdictKeeper](st)
 	return server.Part{Name: "changes", Run: func(ctx context.Context) error {
 		var next time.Time
-		failing, seen, done := false, uint64(0), uint64(0)
-		tick := time.NewTicker(quiet)
-		defer tick.Stop()
-		for first := true; ; first = false {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return nil
-			}
+		first, failing, seen, done := true, false, uint64(0), uint64(0)
+		server.Every(ctx, quiet, func(begin time.Time) {
 			version := content.Version()
 			changed := first || version != seen
-			seen = version
-			begin := time.Now()
+			first, seen = false, version
 			if changed || version == done || begin.Before(next) {
-				continue
+				return
 			}
 			err := follow(ctx)
 			if err == nil {
@@ -55,6 +47,7 @@ func Part(st store.Store, log *slog.Logger, quiet time.Duration, follow func(con
 			}
 			failing = err != nil
 			next = begin.Add(time.Duration(float64(time.Since(begin)) / mostShare))
-		}
+		})
+		return nil
 	}}, versioned && keeps
 }
