@@ -162,8 +162,8 @@ func (a *api) infoNow(ctx context.Context) (store.Info, error) {
 
 // readiness remembers for a moment whether the store answers.
 type readiness struct {
-	at  atomic.Int64 // of the last look, Unix nanoseconds
-	err atomic.Pointer[error]
+	server.Health
+	at atomic.Int64 // of the last look, Unix nanoseconds
 }
 
 // isReady asks the store for the least it can say, at most once a second. Whoever
@@ -172,12 +172,9 @@ func (a *api) isReady(ctx context.Context) error {
 	now, last := time.Now().UnixNano(), a.ready.at.Load()
 	if now-last > int64(time.Second) && a.ready.at.CompareAndSwap(last, now) {
 		_, err := a.infoNow(context.WithoutCancel(ctx))
-		a.ready.err.Store(&err)
+		a.ready.Set(err)
 	}
-	if err := a.ready.err.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return a.ready.Ready(ctx)
 }
 
 // traces returns the part of the store that keeps trace profiling.

@@ -24,7 +24,7 @@ type Gateway struct {
 	log    Log
 	client atomic.Pointer[kgo.Client] // nil: it has not been connected yet
 	keep   atomic.Int64               // how long the topic keeps records, a time.Duration; 0: for good
-	health health                     // until then; later that of the intake says what fails
+	health server.Health              // until then; later that of the intake says what fails
 
 	records, bytes, windows prometheus.Counter
 }
@@ -41,12 +41,12 @@ func NewGateway(l Log, log *slog.Logger) *Gateway {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_gateway_" + name, Help: help})
 	}
-	g := &Gateway{log: l, health: health{log: log},
+	g := &Gateway{log: l, health: server.Health{Log: log},
 		records: counter("records_total", "Records that Kafka has acknowledged."),
 		bytes:   counter("record_bytes_total", "Bytes of these records before compression."),
 		windows: counter("windows_total", "Windows in these records."),
 	}
-	g.health.set(errNotConnected)
+	g.health.Set(errNotConnected)
 	return g
 }
 
@@ -79,13 +79,13 @@ func (g *Gateway) MaxAge() (time.Duration, string) {
 func (g *Gateway) Part() server.Part {
 	return server.Part{Name: "gateway", Metrics: []prometheus.Collector{g.records, g.bytes, g.windows},
 		Run: func(ctx context.Context) error {
-			if g.health.until(ctx, "the topic could not be created or read", func() error { return g.Connect(ctx) }) {
-				g.health.log.Info("writing windows to Kafka", "topic", g.log.Topic)
+			if g.health.Until(ctx, "the topic could not be created or read", func() error { return g.Connect(ctx) }) {
+				g.health.Log.Info("writing windows to Kafka", "topic", g.log.Topic)
 				<-ctx.Done()
 			}
 			return nil
 		},
-		Ready: func(context.Context) error { return g.health.ready() }}
+		Ready: g.health.Ready}
 }
 
 // Close ends the connections.

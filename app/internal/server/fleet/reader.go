@@ -57,7 +57,7 @@ type Reader struct {
 	reach    map[int32]continuous.Reach // of each partition: what the lake has, as it was last told; nil: it was not
 	missing  string
 
-	lake health
+	lake server.Health
 
 	down, gapped prometheus.GaugeFunc
 }
@@ -75,8 +75,8 @@ type remote struct {
 
 // NewReader returns a reader of workers, none of which has to answer yet.
 func NewReader(o ReaderOptions) *Reader {
-	r := &Reader{opts: o, services: map[int32][]string{}, lake: health{log: o.Logger}}
-	r.lake.set(errNotConnected)
+	r := &Reader{opts: o, services: map[int32][]string{}, lake: server.Health{Log: o.Logger}}
+	r.lake.Set(errNotConnected)
 	for _, address := range o.Workers {
 		r.workers = append(r.workers, &remote{address: strings.TrimSuffix(address, "/"), reader: r})
 	}
@@ -101,11 +101,11 @@ func NewReader(o ReaderOptions) *Reader {
 // Part returns the reader as a part of a server.
 func (r *Reader) Part() server.Part {
 	return server.Part{Name: "reader", Run: r.run, Metrics: []prometheus.Collector{r.down, r.gapped}, Notice: r.Missing,
-		Ready: func(context.Context) error {
+		Ready: func(ctx context.Context) error {
 			if _, open := r.opts.Lake.now(); open || r.opts.Lake == nil {
 				return nil
 			}
-			return r.lake.ready()
+			return r.lake.Ready(ctx)
 		}}
 }
 
@@ -116,7 +116,7 @@ func (r *Reader) Windows() continuous.Store {
 		if r.opts.Lake == nil || !r.opts.Lake.isDown(err) {
 			return false
 		}
-		r.lake.set(err)
+		r.lake.Set(err)
 		r.say(r.places())
 		return true
 	}}
@@ -195,7 +195,7 @@ func (r *Reader) followLake(ctx context.Context) {
 		}
 		return err
 	}
-	for r.lake.until(ctx, "the lake does not answer", ask) {
+	for r.lake.Until(ctx, "the lake does not answer", ask) {
 		select {
 		case <-time.After(askLakeEvery):
 		case <-ctx.Done():
@@ -360,7 +360,7 @@ func (r *Reader) say(places map[int32]held) {
 		}
 		parts = append(parts, fmt.Sprintf("%d of %d workers %s", len(down), len(r.workers), verb))
 	}
-	if from, needed := r.needsLake(places); needed && r.lake.ready() != nil {
+	if from, needed := r.needsLake(places); needed && r.lake.Ready(context.Background()) != nil {
 		text := "the lake does not answer"
 		if !from.IsZero() {
 			text += ": hours before " + spoken(from) + " are missing"

@@ -67,8 +67,8 @@ type Worker struct {
 	held map[int32]*partition
 	end  context.CancelCauseFunc // of the run, with the error that no retry mends
 
-	health  health                 // of Kafka, and of the store
-	lake    health                 // until it was opened
+	health  server.Health          // of Kafka, and of the store
+	lake    server.Health          // until it was opened
 	compact time.Time              // when the lake was last compacted
 	records *prometheus.CounterVec // outcome
 	windows *prometheus.CounterVec // outcome
@@ -99,7 +99,8 @@ func NewWorker(o WorkerOptions) *Worker {
 	counter := func(name, help, label string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_worker_" + name, Help: help}, []string{label})
 	}
-	return &Worker{opts: o, log: o.Logger, held: map[int32]*partition{}, health: health{log: o.Logger}, lake: health{log: o.Logger},
+	return &Worker{opts: o, log: o.Logger, held: map[int32]*partition{},
+		health: server.Health{Log: o.Logger}, lake: server.Health{Log: o.Logger},
 		records: counter("records_total", "Records read, by outcome: stored, poison (malformed, skipped).", "outcome"),
 		windows: counter("windows_total", "Windows read, by outcome: stored, repeated (pushed twice).", "outcome"),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_worker_lag_records",
@@ -109,7 +110,7 @@ func NewWorker(o WorkerOptions) *Worker {
 // Part returns the worker as a part of a server: what it does, and what readers ask.
 func (w *Worker) Part() server.Part {
 	return server.Part{Name: "worker", Run: w.run, Routes: w.routes(), Metrics: []prometheus.Collector{w.records, w.windows, w.lag},
-		Ready: func(context.Context) error { return errors.Join(w.health.ready(), w.lake.ready()) }}
+		Ready: func(ctx context.Context) error { return errors.Join(w.health.Ready(ctx), w.lake.Ready(ctx)) }}
 }
 
 // Windows returns the windows of the partitions that this worker holds.
@@ -143,9 +144,9 @@ func (w *Worker) run(ctx context.Context) (err error) {
 	if w.opts.Hours != nil { // it reads the log meanwhile
 		var opening sync.WaitGroup
 		defer opening.Wait()
-		opening.Go(func() { w.lake.until(ctx, "the lake does not answer", func() error { return w.opts.Hours.try(ctx) }) })
+		opening.Go(func() { w.lake.Until(ctx, "the lake does not answer", func() error { return w.opts.Hours.try(ctx) }) })
 	}
-	if !w.health.until(ctx, "the topic could not be created or read", func() error {
+	if !w.health.Until(ctx, "the topic could not be created or read", func() error {
 		_, err := w.opts.Log.create(ctx)
 		return err
 	}) {
@@ -179,10 +180,10 @@ func (w *Worker) run(ctx context.Context) (err error) {
 		if fetches.IsClientClosed() {
 			break
 		}
-		w.health.set(nil)
+		w.health.Set(nil)
 		fetches.EachError(func(topic string, partition int32, err error) {
 			if ctx.Err() == nil {
-				w.health.set(fmt.Errorf("reading %s: %w", topic, err))
+				w.health.Set(fmt.Errorf("reading %s: %w", topic, err))
 				w.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
 			}
 		})
@@ -201,7 +202,7 @@ func (w *Worker) assigned(ctx context.Context, client *kgo.Client, topics map[st
 	w.release(func(p *partition) bool { return p.lost.Load() })
 	admin := kadm.NewClient(client)
 	var starts, ends kadm.ListedOffsets
-	if !w.health.until(ctx, "the ends of the topic could not be read", func() (err error) {
+	if !w.health.Until(ctx, "the ends of the topic could not be read", func() (err error) {
 		if ends, err = admin.ListEndOffsets(ctx, w.opts.Log.Topic); err == nil {
 			starts, err = admin.ListStartOffsets(ctx, w.opts.Log.Topic)
 		}
@@ -422,7 +423,7 @@ func (w *Worker) storePartition(ctx context.Context, p *partition, f *kgo.FetchT
 		from = hourAfter(f.Records[0].Timestamp)
 	}
 	var outcomes []continuous.Outcome
-	if !w.health.until(ctx, "windows could not be stored", func() (err error) {
+	if !w.health.Until(ctx, "windows could not be stored", func() (err error) {
 		if outcomes, err = p.st.PutRead(ctx, list, continuous.Position{Next: next, From: from}); err != nil {
 			err = fmt.Errorf("partition %d: %w", p.number, err)
 		}

@@ -26,7 +26,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,8 +57,6 @@ const (
 	// beyond these sizes is refused.
 	answerBytes = 2 * fetchBytes
 	unpackBytes = 16 << 20 // of a fetch, decompressed: seven bytes may be a record, which takes two hundred
-	retryFirst  = 200 * time.Millisecond
-	retryMost   = 10 * time.Second
 
 	// lookBack is where a group without offsets begins: records that agents sent during
 	// the server's first start or the creation of a topic are read, days of old records
@@ -81,7 +78,7 @@ type Fetcher struct {
 	records *prometheus.CounterVec // topic, outcome
 	retries prometheus.Counter
 	lag     *prometheus.GaugeVec // topic, partition
-	failure atomic.Pointer[error]
+	health  server.Health
 }
 
 // New returns a fetcher, which connects when it runs. Errors are about the options.
@@ -91,7 +88,8 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	}
 	o.Group = cmp.Or(o.Group, "dendro")
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log, unpacker: newUnpacker(unpackBytes),
+	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log, health: server.Health{Log: o.Log},
+		unpacker: newUnpacker(unpackBytes),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
 			Help: "Records read from Kafka, by topic and outcome: processed, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_kafka_retries_total",
@@ -160,31 +158,14 @@ func (f *Fetcher) names() []string {
 
 // Part returns the fetcher as a part of a server.
 func (f *Fetcher) Part() server.Part {
-	return server.Part{Name: "kafka", Run: f.run, Ready: f.ready, Metrics: []prometheus.Collector{f.records, f.retries, f.lag}}
-}
-
-// ready returns the last error of reading or storing, or nil.
-func (f *Fetcher) ready(context.Context) error {
-	if err := f.failure.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// failed sets the error for ready; nil: none.
-func (f *Fetcher) failed(err error) {
-	if err == nil {
-		f.failure.Store(nil)
-		return
-	}
-	f.failure.Store(&err)
+	return server.Part{Name: "kafka", Run: f.run, Ready: f.health.Ready, Metrics: []prometheus.Collector{f.records, f.retries, f.lag}}
 }
 
 // run reads records until the context ends. Records that were read by then are stored and
 // committed.
 func (f *Fetcher) run(ctx context.Context) (err error) {
-	create := func(ctx context.Context) error { return f.opts.Create(ctx, nil, f.names()...) }
-	if f.retry(ctx, "the topics could not be created", create) != nil {
+	create := func() error { return f.opts.Create(ctx, nil, f.names()...) }
+	if !f.health.Until(ctx, "the topics could not be created", create) {
 		return nil
 	}
 	// A client that starts before its topics exist would find them only seconds later.
@@ -206,12 +187,12 @@ func (f *Fetcher) run(ctx context.Context) (err error) {
 				f.skip(tooLarge)
 			case ctx.Err() == nil:
 				failed = true
-				f.failed(fmt.Errorf("reading %s: %w", topic, err))
+				f.health.Set(fmt.Errorf("reading %s: %w", topic, err))
 				f.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
 			}
 		})
 		if !failed {
-			f.failed(nil)
+			f.health.Set(nil)
 		}
 		f.store(ctx, fetches)
 		f.unpacker.reset()
@@ -225,24 +206,4 @@ func (f *Fetcher) skip(batch *kgo.ErrDecompressTooLarge) {
 	f.records.WithLabelValues(batch.Topic, "poison").Add(float64(batch.NextOffset - batch.Offset))
 	f.log.Warn("a batch is skipped", "topic", batch.Topic, "partition", batch.Partition, "offset", batch.Offset, "error", batch)
 	f.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{batch.Topic: {batch.Partition: {Epoch: batch.Epoch, Offset: batch.NextOffset}}})
-}
-
-// retry calls do until it succeeds or the context ends, and returns the context's error.
-func (f *Fetcher) retry(ctx context.Context, what string, do func(context.Context) error) error {
-	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
-		err := do(ctx)
-		f.failed(err)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		f.log.Error(what+"; trying again", "error", err, "in", wait.String())
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -54,13 +54,13 @@ func (f *Fetcher) store(ctx context.Context, fetches kgo.Fetches) {
 	}
 	tries := 0
 	var done *tally
-	if f.retry(ctx, "records could not be stored", func(ctx context.Context) (err error) {
+	if !f.health.Until(ctx, "records could not be stored", func() (err error) {
 		if tries++; tries > 1 {
 			f.retries.Inc()
 		}
 		done, err = f.storeRecords(ctx, records)
 		return err
-	}) != nil {
+	}) {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lastCommit)

@@ -3,10 +3,8 @@ package fleet
 import (
 	"context"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Late is something that is opened when it answers, which may be later than what needs it starts. It is
@@ -55,49 +53,4 @@ func (l *Late[T]) Close() error {
 		return opened.Close()
 	}
 	return nil
-}
-
-// health is whether something answers that a part needs.
-type health struct {
-	log     *slog.Logger
-	failure atomic.Pointer[error]
-}
-
-// retryAfter is the time between attempts.
-const retryAfter = time.Second
-
-// set sets the error, nil if there is none.
-func (h *health) set(err error) {
-	if err == nil {
-		h.failure.Store(nil)
-		return
-	}
-	h.failure.Store(&err)
-}
-
-// ready returns the error.
-func (h *health) ready() error {
-	if err := h.failure.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// until tries something until it succeeds, and reports whether it did before the context ended. What
-// says what failed, in the log.
-func (h *health) until(ctx context.Context, what string, try func() error) bool {
-	for {
-		err := try()
-		if h.set(err); err == nil {
-			return true
-		}
-		if ctx.Err() == nil {
-			h.log.Error(what+"; trying again", "error", err, "in", retryAfter.String())
-		}
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-			return false
-		}
-	}
 }
