@@ -10,9 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	configurationv3 "skywalking.apache.org/repo/goapi/collect/agent/configuration/v3"
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
-	asyncv10 "skywalking.apache.org/repo/goapi/collect/language/asyncprofiler/v10"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
-	pprofv10 "skywalking.apache.org/repo/goapi/collect/pprof/v10"
 
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -80,37 +78,29 @@ func serial() string {
 }
 
 // pollQuery is the common interface of the queries of all polls.
-type pollQuery interface {
+type pollQuery[Q any] interface {
+	*Q
 	proto.Message
 	GetService() string
 	GetServiceInstance() string
 	GetLastCommandTime() int64
 }
 
-// poll answers an agent's poll for tasks of a kind.
-func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q pollQuery) (proto.Message, error) {
-	if _, err := decode(msg, q); err != nil {
-		return nil, err
+// polled returns a method that answers an agent's poll for tasks of a kind.
+func polled[Q any, P pollQuery[Q]](kind traceprof.Kind) unary {
+	return func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error) {
+		q := P(new(Q))
+		if _, err := decode(msg, q); err != nil {
+			return nil, err
+		}
+		p := instanceOf(q)
+		tasks, err := a.opts.Dispatcher.Poll(ctx, kind, p.Service, p.Name, q.GetLastCommandTime())
+		if err != nil {
+			return nil, err
+		}
+		a.counts.commands.WithLabelValues("poll").Add(float64(len(tasks)))
+		return commandsOf(tasks), nil
 	}
-	p := instanceOf(q)
-	tasks, err := a.opts.Dispatcher.Poll(ctx, kind, p.Service, p.Name, q.GetLastCommandTime())
-	if err != nil {
-		return nil, err
-	}
-	a.counts.commands.WithLabelValues("poll").Add(float64(len(tasks)))
-	return commandsOf(tasks), nil
-}
-
-func (a *Agents) pollTrace(ctx context.Context, msg []byte) (proto.Message, error) {
-	return a.poll(ctx, traceprof.TraceKind, msg, new(profilev3.ProfileTaskCommandQuery))
-}
-
-func (a *Agents) pollAsync(ctx context.Context, msg []byte) (proto.Message, error) {
-	return a.poll(ctx, traceprof.AsyncKind, msg, new(asyncv10.AsyncProfilerTaskCommandQuery))
-}
-
-func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, error) {
-	return a.poll(ctx, traceprof.PprofKind, msg, new(pprofv10.PprofTaskCommandQuery))
 }
 
 // push answers a report that is not a poll with the tasks that the instance has not

@@ -6,63 +6,42 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-func (a *Agents) reportProperties(ctx context.Context, msg []byte) (proto.Message, error) {
-	s := a.NewSession(true)
-	if err := s.Properties(ctx, msg); err != nil {
-		return nil, err
+// stored returns a method that stores its message.
+func stored(taken take) unary {
+	return func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error) {
+		s := a.NewSession(true)
+		if err := taken(s, ctx, msg); err != nil {
+			return nil, err
+		}
+		return nothing, s.Wait(ctx)
 	}
-	return nothing, s.Wait(ctx)
 }
 
-func (a *Agents) keepAlive(ctx context.Context, msg []byte) (proto.Message, error) {
-	p, err := a.ping(msg)
-	if err != nil {
-		return nil, err
+// reported returns a method that records what it is told about an instance, and whose reply has the
+// tasks of that. Only some agents read replies: for others, a task in it would count as delivered.
+func reported(taken take) unary {
+	return func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error) {
+		s := a.NewSession(true)
+		if err := taken(s, ctx, msg); err != nil || !a.opts.Dispatcher.Live().ReadsReplies(s.instance) {
+			return nothing, err
+		}
+		return a.push(ctx, s.instance)
 	}
-	if !a.opts.Dispatcher.Live().ReadsReplies(p) {
-		return nothing, nil // other agents ignore the reply, but a task in it would count as delivered
-	}
-	return a.push(ctx, p)
 }
 
-func (a *Agents) collectJVM(ctx context.Context, msg []byte) (proto.Message, error) {
-	p, err := a.jvmMetrics(msg, true)
-	if err != nil {
-		return nil, err
+// collected returns a method that stores the messages of a stream, and answers when they are durable.
+func collected(taken take) stream {
+	return func(a *Agents, c *call) error {
+		s := a.NewSession(true)
+		err := c.each(func(msg []byte) error { return taken(s, c.Context(), msg) })
+		if err == nil {
+			err = s.Wait(c.Context())
+		}
+		if err != nil {
+			return err
+		}
+		return c.SendMsg(nothing)
 	}
-	return a.push(ctx, p)
-}
-
-func (a *Agents) collectSegments(c *call) error {
-	s := a.NewSession(true)
-	if err := c.each(func(msg []byte) error { return s.Segment(c.Context(), msg) }); err != nil {
-		return err
-	}
-	return a.end(c, s)
-}
-
-func (a *Agents) collectSegmentsInSync(ctx context.Context, msg []byte) (proto.Message, error) {
-	s := a.NewSession(true)
-	if err := s.Segments(ctx, msg); err != nil {
-		return nil, err
-	}
-	return nothing, s.Wait(ctx)
-}
-
-func (a *Agents) collectSnapshots(c *call) error {
-	s := a.NewSession(true)
-	if err := c.each(func(msg []byte) error { return s.Snapshot(c.Context(), msg) }); err != nil {
-		return err
-	}
-	return a.end(c, s)
-}
-
-// end answers a stream when its data is durable.
-func (a *Agents) end(c *call, s *Session) error {
-	if err := s.Wait(c.Context()); err != nil {
-		return err
-	}
-	return c.SendMsg(nothing)
 }
 
 // ignore accepts and drops a message.

@@ -1,7 +1,6 @@
 package skywalking
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,18 +27,10 @@ const maxBody = 16 << 20
 // JSON. There is no profiling over HTTP. They need the full token, as they write.
 func (a *Agents) routes() []server.Route {
 	routes := []server.Route{
-		a.route("/v3/management/reportProperties", func(ctx context.Context, s *Session, body io.Reader) error {
-			return one(body, new(managementv3.InstanceProperties), func(msg []byte) error { return s.Properties(ctx, msg) })
-		}),
-		a.route("/v3/management/keepAlive", func(_ context.Context, s *Session, body io.Reader) error {
-			return one(body, new(managementv3.InstancePingPkg), s.Ping)
-		}),
-		a.route("/v3/segment", func(ctx context.Context, s *Session, body io.Reader) error {
-			return one(body, new(agentv3.SegmentObject), func(msg []byte) error { return s.Segment(ctx, msg) })
-		}),
-		a.route("/v3/segments", func(ctx context.Context, s *Session, body io.Reader) error {
-			return many(body, func() proto.Message { return new(agentv3.SegmentObject) }, func(msg []byte) error { return s.Segment(ctx, msg) })
-		}),
+		a.route("/v3/management/reportProperties", one, new(managementv3.InstanceProperties), (*Session).Properties),
+		a.route("/v3/management/keepAlive", one, new(managementv3.InstancePingPkg), (*Session).Ping),
+		a.route("/v3/segment", one, new(agentv3.SegmentObject), (*Session).Segment),
+		a.route("/v3/segments", many, new(agentv3.SegmentObject), (*Session).Segment),
 	}
 	for _, path := range dropped {
 		routes = append(routes, server.Route{Pattern: "POST " + path, Handler: a.drop(path)})
@@ -61,11 +52,15 @@ func (a *Agents) drop(path string) http.Handler {
 	})
 }
 
-// route returns a route that answers when the data of its body is durable.
-func (a *Agents) route(path string, handle func(context.Context, *Session, io.Reader) error) server.Route {
+// reading reads the messages of a body, one at a time, into m.
+type reading = func(body io.Reader, m proto.Message, handle func(msg []byte) error) error
+
+// route returns a route of messages like m, which answers when the data of its body is durable.
+func (a *Agents) route(path string, read reading, m proto.Message, taken take) server.Route {
 	return server.Route{Pattern: "POST " + path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := a.NewSession(true)
-		err := handle(r.Context(), s, http.MaxBytesReader(w, r.Body, maxBody))
+		err := read(http.MaxBytesReader(w, r.Body, maxBody), m.ProtoReflect().New().Interface(),
+			func(msg []byte) error { return taken(s, r.Context(), msg) })
 		if err == nil {
 			err = s.Wait(r.Context())
 		}
@@ -96,8 +91,8 @@ func one(body io.Reader, m proto.Message, handle func(msg []byte) error) error {
 	return fromJSON(text, m, handle)
 }
 
-// many reads an array of messages, one at a time.
-func many(body io.Reader, m func() proto.Message, handle func(msg []byte) error) error {
+// many reads an array of messages.
+func many(body io.Reader, m proto.Message, handle func(msg []byte) error) error {
 	d := json.NewDecoder(filling{body})
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return notJSON("an array is expected", err)
@@ -107,7 +102,7 @@ func many(body io.Reader, m func() proto.Message, handle func(msg []byte) error)
 		if err := d.Decode(&text); err != nil {
 			return notJSON("element of the array", err)
 		}
-		if err := fromJSON(text, m(), handle); err != nil {
+		if err := fromJSON(text, m, handle); err != nil {
 			return err
 		}
 	}

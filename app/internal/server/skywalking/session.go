@@ -20,8 +20,12 @@ type Session struct {
 	agents   *Agents
 	stream   *traceprof.Stream
 	snapshot traceprof.Snapshot
-	live     bool // messages were just sent: clocks can be compared
+	live     bool                  // messages were just sent: clocks can be compared
+	instance traceprof.InstanceKey // that the last Ping or JVMMetrics named
 }
+
+// take is how a session takes a message.
+type take = func(s *Session, ctx context.Context, msg []byte) error
 
 // NewSession returns a session. Live tells that messages arrive when they are sent, not
 // from a queue.
@@ -117,43 +121,31 @@ const (
 )
 
 // Ping records an InstancePingPkg.
-func (s *Session) Ping(msg []byte) error {
-	_, err := s.agents.ping(msg)
-	return err
-}
-
-// ping records an InstancePingPkg and returns its instance.
-func (a *Agents) ping(msg []byte) (traceprof.InstanceKey, error) {
+func (s *Session) Ping(_ context.Context, msg []byte) error {
 	m := new(managementv3.InstancePingPkg)
 	if _, err := decode(msg, m); err != nil {
-		return traceprof.InstanceKey{}, err
+		return err
 	}
-	p := instanceOf(m)
-	a.opts.Dispatcher.Live().Seen(p, 0)
-	return p, nil
+	s.instance = instanceOf(m)
+	s.agents.opts.Dispatcher.Live().Seen(s.instance, 0)
+	return nil
 }
 
-// JVMMetrics records a JVMMetricCollection.
-func (s *Session) JVMMetrics(msg []byte) error {
-	_, err := s.agents.jvmMetrics(msg, s.live)
-	return err
-}
-
-// jvmMetrics records a JVMMetricCollection and returns its instance. Of the metrics only
-// the time is used: it shows the instance's clock, if they are live.
-func (a *Agents) jvmMetrics(msg []byte, live bool) (traceprof.InstanceKey, error) {
+// JVMMetrics records a JVMMetricCollection. Of the metrics only the time is used: it shows the
+// instance's clock, if they are live.
+func (s *Session) JVMMetrics(_ context.Context, msg []byte) error {
 	m := new(agentv3.JVMMetricCollection)
 	if _, err := decode(msg, m); err != nil {
-		return traceprof.InstanceKey{}, err
+		return err
 	}
-	p := instanceOf(m)
+	s.instance = instanceOf(m)
 	var newest int64
-	if live {
+	if s.live {
 		for _, metric := range m.GetMetrics() {
 			newest = max(newest, metric.GetTime())
 		}
 	}
-	a.opts.Dispatcher.Live().Seen(p, newest)
-	a.opts.Dispatcher.Live().SetReadsReplies(p) // only the Java agent has a JVM
-	return p, nil
+	s.agents.opts.Dispatcher.Live().Seen(s.instance, newest)
+	s.agents.opts.Dispatcher.Live().SetReadsReplies(s.instance) // only the Java agent has a JVM
+	return nil
 }

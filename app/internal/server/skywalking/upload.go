@@ -18,14 +18,9 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-func (a *Agents) collectAsync(c *call) error { return a.collectRecording(c, traceprof.AsyncKind) }
-
-// collectPprof is like collectAsync: the messages of the two services differ only in their
-// names, which are not sent.
-func (a *Agents) collectPprof(c *call) error { return a.collectRecording(c, traceprof.PprofKind) }
-
-// collectRecording receives one recording. The agent sends metadata, waits for the answer
-// and sends the content in chunks:
+// recorded returns a method that receives one recording of a kind. The messages of the services of
+// async-profiler and pprof differ only in their names, which are not sent. The agent sends metadata, waits
+// for the answer and sends the content in chunks:
 //
 //	agent   metadata {task, instance, size}, with an error if profiling failed
 //	server  proceed, or too large
@@ -33,21 +28,23 @@ func (a *Agents) collectPprof(c *call) error { return a.collectRecording(c, trac
 //
 // The answer waits until the budget has room for the size, if many agents finish at once. The
 // log of the task has why a recording did not arrive: agents send it once.
-func (a *Agents) collectRecording(c *call, kind traceprof.Kind) error {
-	up := upload{agents: a, kind: kind}
-	defer up.close()
-	err := c.each(func(msg []byte) error { return up.handle(c, msg) })
-	if err == nil {
-		err = up.finish(c.Context())
-	}
-	if err != nil {
-		a.counts.uploads.WithLabelValues("broken").Inc()
-		if up.task != nil {
-			why := "the recording was not stored: " + status.Convert(err).Message()
-			err = errors.Join(err, up.report(context.WithoutCancel(c.Context()), traceprof.Failed, why))
+func recorded(kind traceprof.Kind) stream {
+	return func(a *Agents, c *call) error {
+		up := upload{agents: a, kind: kind}
+		defer up.close()
+		err := c.each(func(msg []byte) error { return up.handle(c, msg) })
+		if err == nil {
+			err = up.finish(c.Context())
 		}
+		if err != nil {
+			a.counts.uploads.WithLabelValues("broken").Inc()
+			if up.task != nil {
+				why := "the recording was not stored: " + status.Convert(err).Message()
+				err = errors.Join(err, up.report(context.WithoutCancel(c.Context()), traceprof.Failed, why))
+			}
+		}
+		return err
 	}
-	return err
 }
 
 // upload is one recording that is being received.

@@ -1,10 +1,10 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -15,31 +15,22 @@ import (
 // topic defines how the records of a topic are stored.
 type topic struct {
 	name  string
-	store func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error // nil: dropped
+	store func(s *skywalking.Session, ctx context.Context, msg []byte) error // nil: dropped
+	// register stores records whose key begins with "register-"; nil: as the others.
+	register func(s *skywalking.Session, ctx context.Context, msg []byte) error
 }
 
 // topics are all topics that agents write to. The Java agent waits for its topic of logs,
 // whose default differs from the name in its configuration file.
 var topics = []topic{
-	{"skywalking-profilings", func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error {
-		return s.Snapshot(ctx, r.Value)
-	}},
-	{"skywalking-segments", func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error {
-		return s.Segment(ctx, r.Value)
-	}},
-	{"skywalking-managements", func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error {
-		if strings.HasPrefix(string(r.Key), "register-") {
-			return s.Properties(ctx, r.Value)
-		}
-		return s.Ping(r.Value)
-	}},
-	{"skywalking-metrics", func(_ context.Context, s *skywalking.Session, r *kgo.Record) error {
-		return s.JVMMetrics(r.Value)
-	}},
-	{"skywalking-meters", nil},
-	{"skywalking-logs", nil},
-	{"skywalking-logging", nil},
-	{"skywalking-logs-json", nil},
+	{"skywalking-profilings", (*skywalking.Session).Snapshot, nil},
+	{"skywalking-segments", (*skywalking.Session).Segment, nil},
+	{"skywalking-managements", (*skywalking.Session).Ping, (*skywalking.Session).Properties},
+	{"skywalking-metrics", (*skywalking.Session).JVMMetrics, nil},
+	{name: "skywalking-meters"},
+	{name: "skywalking-logs"},
+	{name: "skywalking-logging"},
+	{name: "skywalking-logs-json"},
 }
 
 // lastCommit is the maximum time of the last commit when the server ends.
@@ -95,7 +86,11 @@ func (f *Fetcher) storeRecords(ctx context.Context, records []*kgo.Record) (*tal
 			done.counts[outcome{r.Topic, "dropped"}]++
 			continue
 		}
-		switch err := t.store(ctx, s, r); {
+		store := t.store
+		if t.register != nil && bytes.HasPrefix(r.Key, []byte("register-")) {
+			store = t.register
+		}
+		switch err := store(s, ctx, r.Value); {
 		case err == nil:
 			done.counts[outcome{r.Topic, "processed"}]++
 		case errors.Is(err, skywalking.ErrMalformed):
