@@ -2,11 +2,10 @@ package skywalking
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	configurationv3 "skywalking.apache.org/repo/goapi/collect/agent/configuration/v3"
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
@@ -61,20 +60,11 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // command returns a command with a new serial number and arguments, given as alternating
 // keys and values.
 func command(name string, args ...string) *commonv3.Command {
-	c := &commonv3.Command{Command: name, Args: []*commonv3.KeyStringValuePair{{Key: "SerialNumber", Value: serial()}}}
+	c := &commonv3.Command{Command: name, Args: []*commonv3.KeyStringValuePair{{Key: "SerialNumber", Value: uuid.NewString()}}}
 	for i := 0; i < len(args); i += 2 {
 		c.Args = append(c.Args, &commonv3.KeyStringValuePair{Key: args[i], Value: args[i+1]})
 	}
 	return c
-}
-
-// serial returns a random UUID.
-func serial() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails, see its documentation
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 // pollQuery is the common interface of the queries of all polls.
