@@ -22,7 +22,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	// Pprof's formats before protocol buffers (profile); the oracle of the tests.
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
-	// Random names of Iceberg's metadata; iceberg-go needs it too.
+	// Random names of Iceberg's metadata, ids of commands for agents; iceberg-go needs it too.
 	github.com/google/uuid v1.6.0
 	// Names of C++ and Rust, as pprof prints them.
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
