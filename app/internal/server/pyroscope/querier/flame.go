@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/cost"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // otherName is the bar with what a limit of nodes folds: the clients know it by name.
@@ -20,6 +21,10 @@ var errNegative = errors.New("the selection has negative values, which this form
 // columns are the values of the nodes of one side.
 type columns struct{ self, total []int64 }
 
+func (c *columns) add(self, total int64) {
+	c.self, c.total = append(c.self, self), append(c.total, total)
+}
+
 func (c *columns) root(t *calltree.Table) (sum int64) {
 	for n := int32(0); int(n) < t.Len(); n = t.End[n] {
 		sum += c.total[n]
@@ -28,19 +33,16 @@ func (c *columns) root(t *calltree.Table) (sum int64) {
 }
 
 // folded is a tree with at most a number of nodes: those of the largest totals. What the
-// others have is in a child of their parent, `other`, so that every total stays as it is.
-// A function of that name is folded too. Rows are depth first, and a row of -1 is `other`.
+// others have is in a child of their parent, `other`, behind its children, so that every total stays
+// as it is. A function of that name is folded too.
 type folded struct {
 	*calltree.Table
 	sides []columns
-	keep  []bool // nil: all
-	has   []bool // by node: its children are not all kept
 }
 
 // fold returns a tree of one side, or a diff of two, with at most most nodes besides `other`;
 // 0: all. Of nodes with equal totals, the first in depth-first order are kept.
 func fold(t *calltree.Table, most int64, sides ...columns) (*folded, error) {
-	f := &folded{Table: t, sides: sides}
 	for _, s := range sides {
 		if slices.ContainsFunc(s.self, func(v int64) bool { return v < 0 }) {
 			return nil, errNegative
@@ -60,71 +62,64 @@ func fold(t *calltree.Table, most int64, sides ...columns) (*folded, error) {
 		larger, _ := slices.BinarySearch(sorted, least+1) // the place of the first of them
 		equal = most - int64(len(sorted)-larger)
 	}
-	f.keep, f.has = make([]bool, t.Len()), make([]bool, t.Len())
-	for n := range int32(t.Len()) {
-		p := t.Parent[n]
-		up := p == calltree.NoNode || f.keep[p]
-		f.keep[n] = up && (larger[n] > least || larger[n] == least && equal > 0) && (t.Name(n) != otherName || least <= 1)
-		if f.keep[n] && larger[n] == least {
-			equal--
-		}
-		if up && !f.keep[n] && larger[n] > 0 && p != calltree.NoNode {
-			f.has[p] = true
+	f := &folded{Table: &calltree.Table{Functions: append(slices.Clip(t.Functions), profile.Function{Name: otherName})},
+		sides: make([]columns, len(sides))}
+	open := []opened{{row: calltree.NoNode, end: int32(t.Len())}}
+	for n := int32(0); len(open) > 0; {
+		p := &open[len(open)-1]
+		switch {
+		case n == p.end:
+			f.leave(p)
+			open = open[:len(open)-1]
+		case larger[n] < least || larger[n] == least && equal == 0 || least > 1 && t.Name(n) == otherName:
+			if p.rest == nil {
+				p.rest = make([]int64, len(sides))
+			}
+			for i, s := range sides {
+				p.rest[i] += s.total[n]
+			}
+			n = t.End[n]
+		default:
+			if larger[n] == least {
+				equal--
+			}
+			open = append(open, opened{row: f.add(p.row, t.Func[n]), end: t.End[n]})
+			for i, s := range sides {
+				f.sides[i].add(s.self[n], s.total[n])
+			}
+			n++
 		}
 	}
 	return f, nil
 }
 
-// walk calls enter for every row, parents before children: the node, or -1 for `other`, its
-// depth below the root, and self and total of each side. The slices are reused.
-func (f *folded) walk(enter func(n int32, depth int, self, total []int64)) {
-	self, total := make([]int64, len(f.sides)), make([]int64, len(f.sides))
-	other := func(p int32, depth int) {
-		for i := range f.sides {
-			self[i] = 0
-			for c := p + 1; c < f.end(p); c = f.End[c] {
-				if !f.keep[c] {
-					self[i] += f.sides[i].total[c]
-				}
-			}
-			total[i] = self[i]
-		}
-		if slices.ContainsFunc(total, func(v int64) bool { return v != 0 }) {
-			enter(-1, depth, self, total)
-		}
-	}
-	var open []int32 // nodes that are to be followed by `other`
-	for n := int32(0); ; {
-		for len(open) > 0 && n >= f.End[open[len(open)-1]] {
-			p := open[len(open)-1]
-			open = open[:len(open)-1]
-			other(p, int(f.Depth[p])+2)
-		}
-		if int(n) >= f.Len() {
-			break
-		}
-		if !f.keep[n] {
-			n = f.End[n]
-			continue
-		}
-		for i, s := range f.sides {
-			self[i], total[i] = s.self[n], s.total[n]
-		}
-		enter(n, int(f.Depth[n])+1, self, total)
-		if f.has[n] {
-			open = append(open, n)
-		}
-		n++
-	}
-	other(calltree.NoNode, 1)
+// opened is a row whose subtree is being folded.
+type opened struct {
+	row, end int32   // end is where the subtree ends in the tree that is folded
+	rest     []int64 // totals of the children that have no row
 }
 
-// end returns where the subtree of a node ends.
-func (f *folded) end(n int32) int32 {
-	if n == calltree.NoNode {
-		return int32(f.Len())
+// add adds a row below another; its values are to follow.
+func (f *folded) add(parent, fn int32) (row int32) {
+	row, depth := int32(f.Len()), int32(0)
+	if parent != calltree.NoNode {
+		depth = f.Depth[parent] + 1
 	}
-	return f.End[n]
+	f.Parent, f.Func, f.Depth, f.End = append(f.Parent, parent), append(f.Func, fn), append(f.Depth, depth), append(f.End, row+1)
+	return row
+}
+
+// leave ends the subtree of a row: with `other`, if it has a rest.
+func (f *folded) leave(o *opened) {
+	if slices.ContainsFunc(o.rest, func(v int64) bool { return v != 0 }) {
+		f.add(o.row, int32(len(f.Functions)-1))
+		for i, v := range o.rest {
+			f.sides[i].add(v, v)
+		}
+	}
+	if o.row != calltree.NoNode {
+		f.End[o.row] = int32(f.Len())
+	}
 }
 
 // flameGraph is a flame graph as the clients know it, the message FlameGraph or FlameGraphDiff.
@@ -159,14 +154,14 @@ func newFlameGraph(f *folded) *flameGraph {
 		g.Left, g.Right = ticks[0], ticks[1]
 	}
 	b := barWriter{g: g, sides: len(f.sides), number: map[string]int64{}}
-	b.bar(0, "total", make([]int64, len(f.sides)), ticks)
-	f.walk(func(n int32, depth int, self, total []int64) {
-		name := otherName
-		if n >= 0 {
-			name = f.Name(n)
+	self, total := make([]int64, len(f.sides)), make([]int64, len(f.sides))
+	b.bar(0, "total", self, ticks)
+	for n := range int32(f.Len()) {
+		for i, s := range f.sides {
+			self[i], total[i] = s.self[n], s.total[n]
 		}
-		b.bar(depth, name, self, total)
-	})
+		b.bar(int(f.Depth[n])+1, f.Name(n), self, total)
+	}
 	return g
 }
 
@@ -175,9 +170,7 @@ const barBytes = 256
 
 // graph counts the memory of the flame graph of a tree, and returns it.
 func graph(ctx context.Context, f *folded) (*flameGraph, error) {
-	bars := int64(1)
-	f.walk(func(int32, int, []int64, []int64) { bars++ })
-	if err := cost.Of(ctx).Spend(cost.Memory, bars*int64(len(f.sides))*barBytes); err != nil {
+	if err := cost.Of(ctx).Spend(cost.Memory, int64(1+f.Len())*int64(len(f.sides))*barBytes); err != nil {
 		return nil, err
 	}
 	return newFlameGraph(f), nil
@@ -222,32 +215,21 @@ func (b *barWriter) bar(depth int, name string, self, total []int64) {
 // treeBytes returns a tree of one side in Pyroscope's binary form: every node in depth-first
 // order as the length of its name, the name, its self and the number of its children. The
 // first node is the root, without a name.
-func treeBytes(f *folded) []byte {
-	type row struct {
-		name     string
-		self     int64
-		children uint64
-	}
-	rows := []row{{}}
-	last := []int{0} // by depth: the open row
-	f.walk(func(n int32, depth int, self, _ []int64) {
-		name := otherName
-		if n >= 0 {
-			name = f.Name(n)
-		}
-		last = append(last[:depth], len(rows))
-		rows[last[depth-1]].children++
-		rows = append(rows, row{name, self[0], 0})
-	})
-	if len(rows) == 1 {
+func treeBytes(f *folded) (b []byte) {
+	if f.Len() == 0 {
 		return nil
 	}
-	var b []byte
-	for _, r := range rows {
-		b = binary.AppendUvarint(b, uint64(len(r.name)))
-		b = append(b, r.name...)
-		b = binary.AppendUvarint(b, uint64(r.self))
-		b = binary.AppendUvarint(b, r.children)
+	children := make([]uint64, 1+f.Len()) // of the root, and of each node
+	for _, p := range f.Parent {
+		children[1+p]++
+	}
+	add := func(name string, self int64, children uint64) {
+		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(self)), children)
+	}
+	add("", 0, children[0])
+	for n, self := range f.sides[0].self {
+		add(f.Name(int32(n)), self, children[1+n])
 	}
 	return b
 }

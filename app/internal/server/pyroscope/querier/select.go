@@ -12,7 +12,6 @@ import (
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/format/protobuf"
-	"github.com/dendroprof/dendro/profile"
 )
 
 // The limits of nodes that Pyroscope has.
@@ -184,7 +183,7 @@ func (m *merged) pprof() (protobuf.Encoded[pprof.Message], error) {
 		if err != nil {
 			return nil, err
 		}
-		tree = f.tree(tree.Type)
+		tree = calltree.NewTree(f.Table, tree.Type, f.sides[0].self)
 	}
 	tree.Type.PeriodName, tree.Type.PeriodUnit = m.typ.PeriodType, m.typ.PeriodUnit
 	tree.Type.Original, tree.Type.Unit = m.typ.SampleType, m.typ.SampleUnit
@@ -198,27 +197,6 @@ func (m *merged) pprof() (protobuf.Encoded[pprof.Message], error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// tree returns the first side with its `other`s as a tree.
-func (f *folded) tree(typ profile.ValueType) *calltree.Tree {
-	var forest calltree.Forest
-	path := []int32{calltree.NoNode}
-	self := map[int32]int64{}
-	f.walk(func(n int32, depth int, own, _ []int64) {
-		fn := profile.Function{Name: otherName}
-		if n >= 0 {
-			fn = f.Functions[f.Func[n]]
-		}
-		p := forest.Path(path[depth-1], forest.Function(fn))
-		path = append(path[:depth], p)
-		self[p] += own[0]
-	})
-	values := make([]int64, forest.Paths.Len())
-	for p, v := range self {
-		values[p] = v
-	}
-	return forest.Tree(typ, values)
 }
 
 func (q *Querier) selectMergeProfile(ctx context.Context, r *selectMergeProfileRequest) (protobuf.Encoded[pprof.Message], error) {
