@@ -1,4 +1,4 @@
-// Package plainfile reads files whose author is not trusted: the configuration, the list of
+// Package plainfile reads and writes files as a whole. It reads those whose author is not trusted: the configuration, the list of
 // owners and whatever else a repository brings with it.
 //
 // Such a name may be anything: a pipe that nobody writes to, a device without an end, a link
@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -61,4 +62,22 @@ func read(f *os.File, err error, name string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// Replace writes a file beside its name and renames it: others see the old content or all of the new one,
+// and a failure leaves nothing. Its user alone may read it, unless write says otherwise.
+func Replace(name string, write func(f *os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".dendro-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/dendroprof/dendro/internal/plainfile"
 )
 
 const (
@@ -89,18 +91,10 @@ func (w *warehouse) download(ctx context.Context, paths []string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		f, err := os.CreateTemp(filepath.Dir(path), ".download-*")
-		if err != nil {
+		return plainfile.Replace(path, func(f *os.File) error {
+			_, err := io.Copy(f, from)
 			return err
-		}
-		_, err = io.Copy(f, from)
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			os.Remove(f.Name())
-		}
-		return err
+		})
 	})
 	if err != nil {
 		return err

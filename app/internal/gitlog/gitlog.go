@@ -52,7 +52,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -60,6 +59,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -227,24 +227,17 @@ func load(name, commit string) (k kept, ok bool) {
 // cacheAge is how long an unused commit stays in the cache.
 const cacheAge = 30 * 24 * time.Hour
 
-// save writes a cache file beside its name and renames it, and removes old ones.
+// save writes a cache file, and removes old ones.
 func save(name string, k kept) {
 	dir := filepath.Dir(name)
 	data, err := json.Marshal(k)
 	if err != nil || os.MkdirAll(dir, 0o755) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
+	_ = plainfile.Replace(name, func(f *os.File) error { // it would only have saved time
+		_, err := f.Write(data)
+		return err
+	})
 	old, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
 	for _, file := range old {
 		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > cacheAge {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/plainfile"
 )
 
 // Destination is the value of -o where a document may be wanted: a format, or
@@ -84,24 +86,17 @@ func (d *Destination) Stream(e *Env, f func(e *Env) error) error {
 // WriteFile writes a file beside its name and renames it, so that a failure
 // leaves no half file.
 func WriteFile(name string, write func(w io.Writer) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".dendro-*")
-	if err != nil {
-		return unwritten(name, err)
-	}
-	defer os.Remove(tmp.Name())
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
+	own := "" // the file beside
+	err := plainfile.Replace(name, func(f *os.File) error {
+		own = f.Name()
+		if err := write(f); err != nil {
+			return err
+		}
+		return f.Chmod(0o644)
+	})
 	var place *fs.PathError
 	var link *os.LinkError
-	if errors.As(err, &place) && place.Path == tmp.Name() || errors.As(err, &link) && link.Old == tmp.Name() {
+	if err != nil && own == "" || errors.As(err, &place) && place.Path == own || errors.As(err, &link) && link.Old == own {
 		return unwritten(name, err)
 	}
 	return err
