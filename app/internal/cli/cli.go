@@ -56,7 +56,6 @@ func run(ctx context.Context, e *command.Env, args []string) int {
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
-	var several *store.SeveralTypesError
 	switch {
 	case err == nil:
 		return exitFine
@@ -71,9 +70,8 @@ func run(ctx context.Context, e *command.Env, args []string) int {
 		return exitError
 	}
 	fmt.Fprintln(e.Err, "dendro: "+command.EscapeLines(suggested(root, err).Error()))
-	var wrongUse command.UsageError
-	var request *param.Error
-	if errors.As(err, &wrongUse) || errors.As(err, &request) || errors.As(err, &several) || cobraUsage(err) {
+	if errors.As(err, new(command.UsageError)) || errors.As(err, new(*param.Error)) || errors.As(err, new(*store.SeveralTypesError)) ||
+		cobraUsage(err) {
 		return exitUsage
 	}
 	return exitError

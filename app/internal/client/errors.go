@@ -48,8 +48,7 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, spokeFirst):
 		return c.stranger()
 	}
-	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "dial" {
+	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" {
 		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done the request: %w", c.base, err)}
 	}
 	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or set --store to another address)", c.base, err)}
@@ -58,9 +57,8 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 // broken explains why a response could not be read to its end.
 func (c *Client) broken(ctx context.Context, err error) error {
 	err = store.Ended(ctx, err)
-	var op *net.OpError
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(*net.OpError)):
 		return fmt.Errorf("the answer of %s broke off, the server or the connection to it may have ended: %w (repeat the command)", c.base, err)
 	case errors.Is(err, transfer.ErrMalformed):
 		return fmt.Errorf("the answer of %s: %w", c.base, err)

@@ -97,8 +97,8 @@ func (r Remote) send(ctx context.Context, q Question, form url.Values) (*client.
 	}
 	for range mostFacts {
 		answer, err := r.sendOnce(ctx, q, form, known)
-		var needs *facts.NeededError
-		if known == nil || !errors.As(err, &needs) {
+		needs, ok := errors.AsType[*facts.NeededError](err)
+		if known == nil || !ok {
 			return answer, err
 		}
 		if err := known.Learn(ctx, needs.Facts); err != nil {

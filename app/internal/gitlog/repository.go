@@ -405,9 +405,7 @@ func (r *repository) isShallow() (bool, error) {
 func (r *repository) commit(revision string) (string, error) {
 	for _, name := range []string{revision, "origin/" + revision} {
 		hash, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-		var said gitError
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || errors.As(err, &said) {
+		if !errors.As(err, new(*exec.ExitError)) || errors.As(err, new(gitError)) {
 			return hash, err
 		}
 		if revision == "HEAD" {

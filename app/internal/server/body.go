@@ -47,11 +47,10 @@ func (b *body) Read(p []byte) (n int, err error) {
 		b.slot.got.Add(int64(n))
 		b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would expire while the handler works
 	})
-	var large *http.MaxBytesError
 	switch {
 	case busy != nil:
 		err = busy
-	case err == nil || err == io.EOF || errors.As(err, &large): // readers return io.EOF itself
+	case err == nil || err == io.EOF || errors.As(err, new(*http.MaxBytesError)): // readers return io.EOF itself
 	case b.slot.evicted.Load():
 		err = errEvicted
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -147,9 +146,8 @@ func (b *inflated) Read(p []byte) (int, error) {
 
 // wrap separates errors of the encoding from those of the body underneath.
 func (b *inflated) wrap(err error) error {
-	var large *http.MaxBytesError
 	// readers return io.EOF itself
-	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) ||
+	if err == nil || err == io.EOF || errors.As(err, new(*http.MaxBytesError)) || errors.Is(err, errStalled) || errors.Is(err, errBroken) ||
 		errors.Is(err, ErrBusy) {
 		return err
 	}

@@ -63,8 +63,7 @@ type Env struct {
 // ReaderLeft reports whether the reader of a pipe that a command writes to had enough. A
 // connection to a server that broke is an error.
 func ReaderLeft(err error) bool {
-	var connection *net.OpError
-	return errors.Is(err, syscall.EPIPE) && !errors.As(err, &connection)
+	return errors.Is(err, syscall.EPIPE) && !errors.As(err, new(*net.OpError))
 }
 
 // Help is what a command does that has commands of its own and is given none of them.

@@ -83,8 +83,8 @@ func problemOf(err error) *server.Problem {
 		return p
 	}
 	f := transfer.NewFailure(err)
-	var refused *traceprof.RefusedError
-	if errors.As(err, &refused) && refused.Code == traceprof.AlreadyProfiling {
+	refused, _ := errors.AsType[*traceprof.RefusedError](err)
+	if refused != nil && refused.Code == traceprof.AlreadyProfiling {
 		f.Kind = "overlap" // of other kinds of tasks than trace, too
 	}
 	if s, ok := statuses[f.Kind]; ok {
@@ -104,8 +104,6 @@ func problemOf(err error) *server.Problem {
 		return &server.Problem{Type: transfer.ProblemPrefix + kind, Title: title, Status: status, Detail: err.Error()}
 	}
 	var said *saidError
-	var request *param.Error
-	var asked interface{ Asked() } // of a package that knows no requests
 	var needs *facts.NeededError
 	switch {
 	case errors.As(err, &needs):
@@ -114,7 +112,7 @@ func problemOf(err error) *server.Problem {
 		return p
 	case errors.Is(err, endpoint.ErrNoTraces):
 		return problemOf(notHere(err.Error()))
-	case errors.As(err, &request), errors.As(err, &asked):
+	case errors.As(err, new(*param.Error)), errors.As(err, new(interface{ Asked() })): // the latter of a package that knows no requests
 		p := problemOf(mistake(errors.New(flagName.ReplaceAllString(err.Error(), "$1"))))
 		p.More = map[string]any{"command": err.Error()}
 		return p

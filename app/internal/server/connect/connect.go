@@ -78,8 +78,8 @@ func Unary[Q, A any](name string, answer func(context.Context, *Q) (protobuf.Enc
 
 // unknownField returns the error of a request with a field that is not known; nil of others.
 func unknownField(err error) error {
-	var unknown *protobuf.UnknownFieldError
-	if !errors.As(err, &unknown) {
+	unknown, ok := errors.AsType[*protobuf.UnknownFieldError](err)
+	if !ok {
 		return nil
 	}
 	return status.Errorf(codes.Unimplemented, "%v: an answer without it may be to another question", unknown)

@@ -36,14 +36,14 @@ func Status(err error) error {
 	if st, ok := status.FromError(err); ok {
 		return st.Err()
 	}
-	var refused *intake.Refusal
+	refused, _ := errors.AsType[*intake.Refusal](err)
 	pause := intake.RetryAfter(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return server.StatusOf(err)
 	case errors.Is(err, intake.ErrClosed):
 		return server.TryLater(codes.Unavailable, err.Error(), 5*time.Second)
-	case errors.As(err, &refused) && pause > 0 && refused.Reason != "queue":
+	case refused != nil && pause > 0 && refused.Reason != "queue":
 		return server.TryLater(codes.ResourceExhausted, err.Error(), pause)
 	case pause > 0:
 		return server.TryLater(codes.Unavailable, err.Error(), pause)

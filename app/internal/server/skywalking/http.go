@@ -129,13 +129,12 @@ func (f filling) Read(p []byte) (int, error) {
 // notJSON returns the error for JSON that cannot be read, or that is not as expected (nil).
 // It returns an error of the connection as it is.
 func notJSON(what string, err error) error {
-	var syntax *json.SyntaxError
-	var number *json.UnmarshalTypeError // that no float64 holds
 	switch {
 	case err == nil:
 		return fmt.Errorf("%w: %s", ErrMalformed, what)
 	case server.BodyProblem(err) == nil &&
-		(errors.As(err, &syntax) || errors.As(err, &number) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		(errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) || // a number that no float64 holds
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, what, err)
 	}
 	return err

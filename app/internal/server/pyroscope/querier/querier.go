@@ -113,11 +113,10 @@ func method[Q, A any](q *Querier, name string, answer func(context.Context, *Q) 
 // failure returns an error of an answer within ctx as a status for the client. Stores name the end of
 // a query in words of their own.
 func (q *Querier) failure(ctx context.Context, err error) error {
-	var summed *continuous.SummedError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &summed):
+	case errors.As(err, new(*continuous.SummedError)):
 		return invalid("%v", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return status.Errorf(codes.DeadlineExceeded, "the query did not end within %s: select a shorter time or fewer series", q.timeout)

@@ -180,8 +180,8 @@ func (h *Handler) panicked(ctx context.Context, p any) error {
 
 // asError returns a GraphQL error with a prefix before the message.
 func asError(err error, prefix string) *gqlerror.Error {
-	var e *gqlerror.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*gqlerror.Error](err)
+	if !ok {
 		return &gqlerror.Error{Err: err, Message: prefix + err.Error()}
 	}
 	return &gqlerror.Error{Err: e.Err, Message: prefix + e.Message, Path: e.Path, Locations: e.Locations}

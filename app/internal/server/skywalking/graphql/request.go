@@ -58,8 +58,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a body that is not a request.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var no *refusal
-	if !errors.As(err, &no) {
+	no, ok := errors.AsType[*refusal](err)
+	if !ok {
 		if p := server.BodyProblem(err); p != nil {
 			writeProblem(w, r, p)
 			return

@@ -122,8 +122,7 @@ func (u *Uploads) check(t *traceprof.Task, recording []byte) error {
 
 // unreadable reports whether an error of an import is about the file.
 func unreadable(err error) bool {
-	var place *profile.ParseError
-	return errors.As(err, &place) || errors.Is(err, profile.ErrUnrecognized) || errors.Is(err, profile.ErrMalformed) ||
+	return errors.As(err, new(*profile.ParseError)) || errors.Is(err, profile.ErrUnrecognized) || errors.Is(err, profile.ErrMalformed) ||
 		errors.Is(err, profile.ErrUnsupported) || errors.Is(err, profile.ErrTooLarge)
 }
 
