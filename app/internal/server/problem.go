@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,9 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(members)
 }
+
+// Text returns title and detail for people.
+func (p *Problem) Text() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
 
 // WriteProblem answers a request with a problem and logs it. Call it before anything is
 // sent; it removes headers that describe another body.

@@ -55,14 +55,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 
 // WriteProblem answers a request that the server refused, in the same form.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
-	form := func(p *server.Problem) any {
-		message := p.Title
-		if p.Detail != "" {
-			message += ": " + p.Detail
-		}
-		return failure{nameOf(p.Status), message}
-	}
-	server.WriteProblemAs(w, r, p, jsonType, form)
+	server.WriteProblemAs(w, r, p, jsonType, func(p *server.Problem) any { return failure{nameOf(p.Status), p.Text()} })
 }
 
 // nameOf returns the code for an HTTP status of the server.

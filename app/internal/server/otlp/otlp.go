@@ -21,7 +21,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -249,7 +248,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
 	if kind(r) != protoType {
 		server.WriteProblemAs(w, r, p, jsonType, func(p *server.Problem) any {
-			return map[string]any{"code": codeOf(p.Status), "message": problemText(p)}
+			return map[string]any{"code": codeOf(p.Status), "message": p.Text()}
 		})
 		return
 	}
@@ -257,11 +256,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "5")
 	}
-	writeStatus(w, r, p.Status, codeOf(p.Status), problemText(p))
-}
-
-func problemText(p *server.Problem) string {
-	return strings.TrimSuffix(p.Title+": "+p.Detail, ": ")
+	writeStatus(w, r, p.Status, codeOf(p.Status), p.Text())
 }
 
 // codeOf returns the code for a status of the server.

@@ -74,12 +74,8 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 // writeProblem writes a problem as GraphQL errors, which clients show.
 func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
 	server.WriteProblemAs(w, r, p, "application/json", func(p *server.Problem) any {
-		message := p.Title
-		if p.Detail != "" {
-			message += ": " + p.Detail
-		}
 		return map[string]any{"data": nil, "errors": []any{map[string]any{
-			"message": message, "extensions": map[string]any{"classification": aborted, "problem": p}}}}
+			"message": p.Text(), "extensions": map[string]any{"classification": aborted, "problem": p}}}}
 	})
 }
 
