@@ -50,8 +50,6 @@ func testAccepted(l *lab) {
 		t.Fatal(err)
 	}
 	check("after Compact", s)
-	if l.engine.Reopen != nil {
-		l.s = l.engine.Reopen(t, l.s)
-		check("after opening again", l.s.(store.Accepter))
-	}
+	l.reopen()
+	check("after opening again", l.s.(store.Accepter))
 }

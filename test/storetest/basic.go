@@ -45,25 +45,19 @@ func testOne(l *lab) {
 		l.t.Errorf("the date of the run is in %v, want UTC", zone)
 	}
 	set, err := l.s.Functions(l.ctx, store.Query{}, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	l.same("the function list", l.readFunctions(set)[p.ID], map[string]numbers{
 		"main": {0, 6}, "A": {2, 5}, "B": {4, 4},
 	})
 	trees, err := l.s.Trees(l.ctx, store.Query{}, store.TreeOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	paths := tablePaths(trees.Table)
 	l.same("the table", strings.ReplaceAll(strings.Join(paths, " "), sep, ";"), "main main;A main;A;A main;A;B main;B")
 	l.same("the tree", l.readTrees(trees, paths)[p.ID][0], map[string]int64{
 		"main" + sep + "A" + sep + "A": 2, "main" + sep + "A" + sep + "B": 3, "main" + sep + "B": 1,
 	})
 	info, err := l.s.Info(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	l.same("the counts of Info", []int64{info.Benchmarks, info.Runs, info.Profiles, info.Functions, info.Paths}, []int64{1, 1, 1, 3, 5})
 	l.check()
 	l.reopen()
@@ -202,17 +196,13 @@ func testDeep(l *lab) {
 		l.t.Errorf("the profile has %d nodes and the sum %d", p.Nodes, p.Sum)
 	}
 	tree, _, err := store.MergeTrees(l.ctx, l.s, store.Query{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	last := int32(tree.Len() - 1)
 	if tree.Len() != depth || tree.Depth[last] != depth-1 || tree.Self[last] != 3 || tree.Total[0] != 5 || tree.Self[0] != 2 {
 		l.t.Errorf("the tree has %d nodes, the last at depth %d", tree.Len(), tree.Depth[last])
 	}
 	set, err := l.s.Functions(l.ctx, store.Query{}, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	list := l.readFunctions(set)[l.only().ID]
 	if len(list) != depth/4 || list["f0"] != (numbers{2, 5}) || list["f2499"] != (numbers{3, 3}) || list["f7"] != (numbers{0, 3}) {
 		l.t.Errorf("%d functions, f0 %v, f7 %v, f2499 %v", len(list), list["f0"], list["f7"], list["f2499"])

@@ -38,9 +38,7 @@ func testFind(l *lab) {
 		{store.Query{Types: []string{profile.Alloc}}, "parse", "g/even: 1 of 1, 64 of 64"},
 	} {
 		p, err := callpath.Parse(test.pattern)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		found, err := store.Find(l.t.Context(), l.s, test.q, p, false)
 		if err != nil {
 			l.t.Fatalf("%s: %v", test.pattern, err)

@@ -155,9 +155,7 @@ func testRawNames(l *lab) {
 		{"h", "B$*", []string{"B$1"}}, {"elsewhere", "D$*", []string{"D$3"}}, {"g", "C", nil}, {"g", "main", nil},
 	} {
 		got, err := l.s.RawNames(l.ctx, want.group, []string{want.name})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		if raw, ok := got[want.name]; ok != (want.raw != nil) || ok && !strings.Contains(strings.Join(want.raw, " "), raw) {
 			l.t.Errorf("RawNames(%q, %q) is %q, want one of %q", want.group, want.name, raw, want.raw)
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -12,19 +13,59 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// lab is a store under test and the model of its expected content.
-type lab struct {
+// opened is a store under test.
+type opened[S any] struct {
 	t      testing.TB
 	ctx    context.Context
-	engine Engine
-	s      store.Store
-	m      *model
+	engine EngineOf[S]
+	s      S
+}
+
+func open[S any](t testing.TB, e EngineOf[S]) opened[S] {
+	t.Helper()
+	return opened[S]{t, context.Background(), e, e.Open(t)}
+}
+
+func (l *opened[S]) ok(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// reopen closes and opens the store, if the engine can.
+func (l *opened[S]) reopen() {
+	l.t.Helper()
+	if l.engine.Reopen != nil {
+		l.s = l.engine.Reopen(l.t, l.s)
+	}
+}
+
+// same reports a difference between a result and the expected one.
+func (l *opened[S]) same(what string, got, want any) {
+	l.t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return // much quicker than Diff
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), wholeBytes); d != "" {
+		l.t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// wholeBytes compares bytes as one value: the edits between two raw segments take
+// quadratic time to find and help nobody.
+var wholeBytes = cmp.FilterValues(func(x, y []byte) bool { return len(x)+len(y) > 0 }, cmp.Comparer(bytes.Equal))
+
+// lab is a store under test and the model of its expected content.
+type lab struct {
+	opened[store.Store]
+	m *model
 }
 
 // newLab opens a store and makes sure that it is closed, reopened or not.
 func newLab(t testing.TB, e Engine) *lab {
 	t.Helper()
-	l := &lab{t: t, ctx: context.Background(), engine: e, s: e.Open(t), m: newModel()}
+	l := &lab{open(t, e), newModel()}
 	t.Cleanup(func() {
 		if err := l.s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -96,14 +137,6 @@ func (l *lab) compact() {
 	l.m.leftovers = false
 }
 
-// reopen closes and opens the store, if the engine can.
-func (l *lab) reopen() {
-	l.t.Helper()
-	if l.engine.Reopen != nil {
-		l.s = l.engine.Reopen(l.t, l.s)
-	}
-}
-
 // profiles lists the selection.
 func (l *lab) profiles(q store.Query) []store.Profile {
 	l.t.Helper()
@@ -122,17 +155,6 @@ func (l *lab) only() store.Profile {
 		l.t.Fatalf("the store lists %d profiles, want 1", len(list))
 	}
 	return list[0]
-}
-
-// same reports a difference between a result and the expected one.
-func (l *lab) same(what string, got, want any) {
-	l.t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return // much quicker than Diff
-	}
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-		l.t.Errorf("%s (-want +got):\n%s", what, d)
-	}
 }
 
 // plain hides the optional interfaces of an engine, so that package store's

@@ -36,9 +36,7 @@ func linesOf(service, version string, day int, profile string) *continuous.Lines
 func (l *windowLab) lineNames(q continuous.Query) (names []string) {
 	l.t.Helper()
 	list, err := l.lineStore().Lines(l.ctx, q)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	for i := range list {
 		one := &list[i]
 		names = append(names, fmt.Sprintf("%s %s %s %d=%s", one.Series.Service, one.Series.Type.SampleType, one.Series.Labels.Get("version"),
@@ -57,9 +55,7 @@ func testLines(l *windowLab) {
 	hostile := linesOf("a'); DROP TABLE fn; --", "\"x\n", 1, "\x00\xff'")
 	put := func(list ...*continuous.Lines) {
 		l.t.Helper()
-		if err := s.PutLines(l.ctx, list, none); err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(s.PutLines(l.ctx, list, none))
 	}
 	put()
 	put(linesOf("shop", "2", 1, "b"), linesOf("shop", "", 1, "bare"), linesOf("shop", "1", 1, "old"), linesOf("cart", "1", 0, "c"),
@@ -128,12 +124,8 @@ func testLineRoom(l *windowLab) {
 	s := l.lineStore()
 	text := func(n int) string { return strings.Repeat("x", n) }
 	room := continuous.LineRoom{Bytes: 100, Share: 60}
-	if err := s.PutLines(l.ctx, []*continuous.Lines{linesOf("shop", "1", 0, text(30)), linesOf("cart", "1", 0, text(31))}, room); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := s.PutLines(l.ctx, []*continuous.Lines{linesOf("shop", "1", 1, text(32)), linesOf("shop", "2", 1, text(33))}, room); err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(s.PutLines(l.ctx, []*continuous.Lines{linesOf("shop", "1", 0, text(30)), linesOf("cart", "1", 0, text(31))}, room))
+	l.ok(s.PutLines(l.ctx, []*continuous.Lines{linesOf("shop", "1", 1, text(32)), linesOf("shop", "2", 1, text(33))}, room))
 	sizes := func() (out []string) {
 		for _, name := range l.lineNames(continuous.Query{}) {
 			name, profile, _ := strings.Cut(name, "=")
@@ -143,12 +135,8 @@ func testLineRoom(l *windowLab) {
 	}
 	// Of the service's 60 bytes the version with the most windows has 33; 32 more are too many.
 	l.same("a share", sizes(), []string{"cart cpu 1 0=31", "shop cpu 2 1=33"})
-	if err := s.PutLines(l.ctx, []*continuous.Lines{linesOf("api", "1", 2, text(40))}, room); err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(s.PutLines(l.ctx, []*continuous.Lines{linesOf("api", "1", 2, text(40))}, room))
 	l.same("the oldest", sizes(), []string{"shop cpu 2 1=33", "api cpu 1 2=40"})
-	if err := s.PutLines(l.ctx, []*continuous.Lines{linesOf("api", "1", 3, text(101))}, room); err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(s.PutLines(l.ctx, []*continuous.Lines{linesOf("api", "1", 3, text(101))}, room))
 	l.same("too large", sizes(), []string{"shop cpu 2 1=33"})
 }

@@ -55,8 +55,6 @@ func testLinks(l *lab) {
 		t.Fatal(err)
 	}
 	check("after Compact", s)
-	if l.engine.Reopen != nil {
-		l.s = l.engine.Reopen(t, l.s)
-		check("after opening again", l.s.(store.LinkKeeper))
-	}
+	l.reopen()
+	check("after opening again", l.s.(store.LinkKeeper))
 }

@@ -53,18 +53,27 @@ package storetest
 import (
 	"testing"
 
+	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Engine opens stores of an engine for the suite.
-type Engine struct {
-	// Open returns a fresh empty store. The suite closes it.
-	Open func(t testing.TB) store.Store
+// EngineOf opens stores of an engine for the suite of a contract.
+type EngineOf[S any] struct {
+	// Open returns a fresh empty store. The suite of store.Store closes it; others leave that to the engine's test.
+	Open func(t testing.TB) S
 
 	// Reopen closes s and opens the same store again. It is nil for an engine
 	// that keeps nothing when it is closed.
-	Reopen func(t testing.TB, s store.Store) store.Store
+	Reopen func(t testing.TB, s S) S
 }
+
+// The engines of the three contracts.
+type (
+	Engine       = EngineOf[store.Store]      // profiles of runs
+	TraceEngine  = EngineOf[traceprof.Store]  // trace profiling
+	WindowEngine = EngineOf[continuous.Store] // pushed profiles
+)
 
 // Rules is the version of the naming rules in the suite's Puts.
 const Rules = "storetest/1"

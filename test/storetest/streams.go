@@ -33,23 +33,15 @@ func testBreak(l *lab) {
 	l.wide()
 	for range 20 { // more than any pool of connections
 		set, err := l.s.Functions(l.ctx, store.Query{}, nil)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		for _, err := range set.Rows {
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			l.ok(err)
 			break
 		}
 		trees, err := l.s.Trees(l.ctx, store.Query{}, store.TreeOptions{})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		for _, err := range trees.Vectors {
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			l.ok(err)
 			break
 		}
 		if _, err := l.s.Functions(l.ctx, store.Query{}, nil); err != nil {
@@ -86,14 +78,10 @@ var patience = 20 * time.Second
 func (l *lab) whileReading(name string, call func() error) {
 	l.t.Helper()
 	set, err := l.s.Functions(l.ctx, store.Query{}, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	var done chan error
 	for _, err := range set.Rows {
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		if done != nil {
 			continue
 		}
@@ -145,9 +133,7 @@ func testCancel(l *lab) {
 
 	for name, count := range map[string]func(context.Context, func()) (int, error){"Functions": l.countRows, "Trees": l.countVectors} {
 		whole, err := count(l.ctx, func() {})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		ctx, cancel := context.WithCancel(l.ctx)
 		n, err := count(ctx, cancel)
 		if err == nil && n != whole || err != nil && !errors.Is(err, context.Canceled) {

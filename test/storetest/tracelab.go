@@ -1,30 +1,17 @@
 package storetest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
-
-// TraceEngine opens stores of an engine for the suite of trace profiling.
-type TraceEngine struct {
-	// Open returns a fresh empty store, which the engine's test closes in the end.
-	Open func(t testing.TB) traceprof.Store
-
-	// Reopen closes s and opens the same store again. It is nil for an engine
-	// that keeps nothing when it is closed.
-	Reopen func(t testing.TB, s traceprof.Store) traceprof.Store
-}
 
 // RunTraces runs the contract of traceprof.Store.
 func RunTraces(t *testing.T, e TraceEngine) {
@@ -73,46 +60,14 @@ var traceTests = []struct {
 
 // traceLab is one store under test.
 type traceLab struct {
-	t      testing.TB
-	ctx    context.Context
-	engine TraceEngine
-	s      traceprof.Store
+	opened[traceprof.Store]
 	stacks *calltree.Forest // of the tests' snapshots
 }
 
 func newTraceLab(t testing.TB, e TraceEngine) *traceLab {
 	t.Helper()
-	return &traceLab{t: t, ctx: context.Background(), engine: e, s: e.Open(t), stacks: new(calltree.Forest)}
+	return &traceLab{open(t, e), new(calltree.Forest)}
 }
-
-func (l *traceLab) ok(err error) {
-	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-}
-
-// reopen closes and opens the store, if the engine can.
-func (l *traceLab) reopen() {
-	l.t.Helper()
-	if l.engine.Reopen != nil {
-		l.s = l.engine.Reopen(l.t, l.s)
-	}
-}
-
-func (l *traceLab) same(what string, got, want any) {
-	l.t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return
-	}
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), wholeBytes); d != "" {
-		l.t.Errorf("%s (-want +got):\n%s", what, d)
-	}
-}
-
-// wholeBytes compares bytes as one value: the edits between two raw segments take
-// quadratic time to find and help nobody.
-var wholeBytes = cmp.FilterValues(func(x, y []byte) bool { return len(x)+len(y) > 0 }, cmp.Comparer(bytes.Equal))
 
 // task creates a trace task.
 func (l *traceLab) task(service string, start, duration int64) traceprof.Task {

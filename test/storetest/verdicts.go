@@ -117,9 +117,7 @@ func testCode(l *lab) {
 		im.Rename = func(profile.Function) profile.Function { return fn }
 		l.put(im.File("g", "b", run, profile.CPUSamples, "A"))
 		v, err := l.s.(store.VerdictKeeper).Verdicts(l.ctx, nil)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		if (v.Code != code) != other {
 			l.t.Errorf("run %s: the code count went from %d to %d, want a change: %v", run, code, v.Code, other)
 		}

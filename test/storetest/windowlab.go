@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -10,24 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
-
-// WindowEngine opens stores of an engine for the suite of continuous profiles.
-type WindowEngine struct {
-	// Open returns a fresh empty store, which the engine's test closes in the end.
-	Open func(t testing.TB) continuous.Store
-
-	// Reopen closes s and opens the same store again. It is nil for an engine
-	// that keeps nothing when it is closed.
-	Reopen func(t testing.TB, s continuous.Store) continuous.Store
-}
 
 // RunWindows runs the contract of continuous.Store.
 func RunWindows(t *testing.T, e WindowEngine) {
@@ -142,16 +128,13 @@ func valuesOf(t *calltree.Tree) pathValues {
 
 // windowLab is one store under test and what it must have.
 type windowLab struct {
-	t      testing.TB
-	ctx    context.Context
-	engine WindowEngine
-	s      continuous.Store
-	make   *WindowMaker
-	have   []*continuous.Window // that were stored
+	opened[continuous.Store]
+	make *WindowMaker
+	have []*continuous.Window // that were stored
 }
 
 func newWindowLab(t testing.TB, e WindowEngine) *windowLab {
-	return &windowLab{t: t, ctx: context.Background(), engine: e, s: e.Open(t), make: NewWindowMaker()}
+	return &windowLab{opened: open(t, e), make: NewWindowMaker()}
 }
 
 // day0 is the first day of the suite's windows.
@@ -179,13 +162,6 @@ func (l *windowLab) putAs(want continuous.Outcome, list ...*continuous.Window) {
 	l.same("outcomes", got, slices.Repeat([]continuous.Outcome{want}, len(list)))
 }
 
-func (l *windowLab) reopen() {
-	l.t.Helper()
-	if l.engine.Reopen != nil {
-		l.s = l.engine.Reopen(l.t, l.s)
-	}
-}
-
 // compact compacts the store, if the engine can, and reports whether paths were removed.
 func (l *windowLab) compact() bool {
 	l.t.Helper()
@@ -197,13 +173,9 @@ func (l *windowLab) compact() bool {
 	if err == nil {
 		err = s.Compact(l.ctx)
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	after, err := s.Info(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	return after.Paths < before.Paths
 }
 
@@ -267,15 +239,11 @@ func (l *windowLab) stats() continuous.Stats {
 // selected returns the stored windows of a selection, by their own starts.
 func (l *windowLab) selected(q continuous.Query) (list []*continuous.Window) {
 	matching, err := q.Compile()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	r := q.Range()
 	for _, w := range l.have {
 		matches, err := matching.Matches(l.ctx, &w.Series)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		if ms := w.Start.UnixMilli(); matches && r.From <= ms && ms < r.Until {
 			list = append(list, w)
 		}
@@ -323,13 +291,5 @@ func (l *windowLab) checkAll(what string, q continuous.Query) {
 			l.same(what+": function", [2]int64{self, whole}, [2]int64{row.Self, row.Total})
 			l.same(what+": windows of the function", len(amounts.Amounts), len(totals.Totals))
 		}
-	}
-}
-
-// same reports a difference between a result and the expected one.
-func (l *windowLab) same(what string, got, want any) {
-	l.t.Helper()
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-		l.t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }

@@ -121,9 +121,7 @@ func testRepeats(l *windowLab) {
 	moved := w()
 	moved.Start = moved.Start.Add(time.Millisecond)
 	got, err := l.s.PutWindows(l.ctx, []*continuous.Window{first, w(), other})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	l.same("outcomes", got, []continuous.Outcome{continuous.Stored, continuous.Repeated, continuous.Stored})
 	l.have = append(l.have, first, other)
 	l.put(longer, moved)
@@ -165,9 +163,7 @@ func testUntimedRepeats(l *windowLab) {
 	both := w(300)
 	l.put(both)
 	got, err := l.s.PutWindows(l.ctx, []*continuous.Window{w(500), w(501)})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.ok(err)
 	l.same("outcomes", got, []continuous.Outcome{continuous.Stored, continuous.Repeated})
 	l.have = append(l.have, w(500))
 	l.checkAll("repeats", continuous.Query{})
@@ -406,9 +402,7 @@ func testHours(l *windowLab) {
 	l.same("made", []any{made, err}, []any{at(3, 0, 0), nil})
 	read := func(q continuous.Query) (list []any) {
 		hours, err := st.Hours(l.ctx, q)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.ok(err)
 		for i, t := range hours.Totals {
 			cut := hours.Forest.Cut(hours.Self[i].Nodes)
 			list = append(list, hours.Series[t.Series].Service, t.Level, t.Start, t.Parts, t.Covered, t.Sum,
