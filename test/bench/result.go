@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/column"
 )
 
 // Result is what Run measured on one suite.
@@ -140,19 +142,19 @@ func (r *Result) printImports(w io.Writer) {
 		if e.Spec.Part > 1 {
 			part += fmt.Sprintf(" (1 in %d)", e.Spec.Part)
 		}
-		load := median(each(e.Imports, func(i Import) float64 { return i.Load.Seconds() }))
-		finish := median(each(e.Imports, func(i Import) float64 { return i.Finish.Seconds() }))
-		loadCPU := median(each(e.Imports, func(i Import) float64 { return i.LoadCPU.Seconds() }))
-		finishCPU := median(each(e.Imports, func(i Import) float64 { return i.FinishCPU.Seconds() }))
-		rate := median(each(e.Imports, Import.rate))
+		load := median(column.Of(e.Imports, func(i Import) float64 { return i.Load.Seconds() }))
+		finish := median(column.Of(e.Imports, func(i Import) float64 { return i.Finish.Seconds() }))
+		loadCPU := median(column.Of(e.Imports, func(i Import) float64 { return i.LoadCPU.Seconds() }))
+		finishCPU := median(column.Of(e.Imports, func(i Import) float64 { return i.FinishCPU.Seconds() }))
+		rate := median(column.Of(e.Imports, Import.rate))
 		perNode := float64(last.Size) / float64(last.Nodes)
 		first := base[len(base)-1]
 		t.row(e.Spec.Name, part, fmt.Sprintf("%.2f", float64(last.Nodes)/1e6),
 			fmt.Sprintf("%.2f", load), fmt.Sprintf("%.2f", finish), fmt.Sprintf("%.2f + %.2f", loadCPU, finishCPU), fmt.Sprintf("%.3f", rate/1e6),
 			fmt.Sprintf("%.2f", float64(last.Bytes)/1e9/(load+finish)),
 			fmt.Sprintf("%.1f", float64(last.Size)/1e6), fmt.Sprintf("%.2f", perNode),
-			fmt.Sprintf("%.2fx", median(each(e.Imports, Import.loadRate))/median(each(base, Import.loadRate))),
-			fmt.Sprintf("%.2fx", rate/median(each(base, Import.rate))),
+			fmt.Sprintf("%.2fx", median(column.Of(e.Imports, Import.loadRate))/median(column.Of(base, Import.loadRate))),
+			fmt.Sprintf("%.2fx", rate/median(column.Of(base, Import.rate))),
 			fmt.Sprintf("%.2fx", float64(first.Size)/float64(first.Nodes)/perNode))
 	}
 }
@@ -268,12 +270,4 @@ func (r *Result) printAlone(w io.Writer) {
 		t.row(e.Spec.Name, fmt.Sprint(len(e.Alone)), ms(.5), ms(.95), ms(1),
 			fmt.Sprintf("%.2fx", float64(quantile(r.Engines[0].Alone, .5))/float64(quantile(e.Alone, .5))))
 	}
-}
-
-func each[T, U any](list []T, f func(T) U) []U {
-	out := make([]U, len(list))
-	for i, x := range list {
-		out[i] = f(x)
-	}
-	return out
 }
