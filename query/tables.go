@@ -88,7 +88,7 @@ func (r *PruneResult) String() string {
 		verb = "would remove"
 	}
 	n := r.Removed + r.Kept
-	return fmt.Sprintf("%s %d of %d %s", verb, r.Removed, n, words.Plural(n, "profile"))
+	return fmt.Sprintf("%s %d of %s", verb, r.Removed, words.Counted(n, "profile"))
 }
 
 // Omitted counts what a result does not show because of the limits of its request.

@@ -60,7 +60,7 @@ func (r *Report) Brief(changes int) *table.Page {
 func (r *Report) hidden(shown []*Change) (notes []string) {
 	all, _ := r.shown(0)
 	if n := len(r.Changes) - len(all); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d moved or transient %s not shown (-o json)", n, words.Plural(n, "change")))
+		notes = append(notes, fmt.Sprintf("%s not shown (-o json)", words.Counted(n, "moved or transient change")))
 	}
 	unsized := 0
 	for _, c := range shown {
@@ -69,7 +69,7 @@ func (r *Report) hidden(shown []*Change) (notes []string) {
 		}
 	}
 	if unsized > 0 {
-		notes = append(notes, fmt.Sprintf("the interval of %d %s includes 0: it costs more by the shares of functions, how much is uncertain (--full)", unsized, words.Plural(unsized, "change")))
+		notes = append(notes, fmt.Sprintf("the interval of %s includes 0: it costs more by the shares of functions, how much is uncertain (--full)", words.Counted(unsized, "change")))
 	}
 	return notes
 }

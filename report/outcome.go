@@ -280,7 +280,7 @@ func (s *Standing) Outcome() Outcome {
 		if o.Certainty == regression.Suspect {
 			suspect = ", suspect"
 		}
-		o.Says = fmt.Sprintf("%s%s (%d open %s%s)", o.Status, suspect, n, words.Plural(n, "change"), pair(open))
+		o.Says = fmt.Sprintf("%s%s (%s%s)", o.Status, suspect, words.Counted(n, "open change"), pair(open))
 	case o.Status == Unchanged && o.Detectable > 0:
 		for i := range s.Lines {
 			o.Reason = cmp.Or(o.Reason, tooEarly(s.Lines[i].Before), differing(s.Lines[i].Differ))

@@ -134,7 +134,7 @@ func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, indent string, nam
 			p := &table.Page{}
 			p.Table(t)
 			if left := len(side.traces) - len(shown); left > 0 && i == len(shown)-1 {
-				p.Line("%s%d more %s", indent, left, words.Plural(left, side.title))
+				p.Line("%s%s", indent, words.Counted(left, "more "+side.title))
 			}
 			pages = append(pages, p)
 		}
@@ -273,7 +273,7 @@ func (b *Benchmark) detectable() string {
 		return ""
 	}
 	head, base := b.branches()
-	return fmt.Sprintf("%d %s%s against %d%s: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), head,
+	return fmt.Sprintf("%s%s against %d%s: detects changes of at least %s", words.Counted(len(a.Tested), "run"), head,
 		len(a.History), base, ofSmall(a.Detectable.Stated())+b.ofWhole())
 }
 

@@ -62,7 +62,7 @@ func (o *Output) Notes(list []string) {
 // Omitted prints how many rows of a table the limits of the request dropped.
 func (o *Output) Omitted(n int, what string) {
 	if n > 0 && o.Format == "text" {
-		fmt.Fprintf(o.Err, "%s more %s (--rows)\n", words.Count(n), words.Plural(n, what))
+		fmt.Fprintf(o.Err, "%s (--rows)\n", words.Counted(n, "more "+what))
 	}
 }
 

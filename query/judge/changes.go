@@ -409,7 +409,7 @@ func (c *changes) weather() (lines []string) {
 			on = " on " + words.Clean(k.machine)
 		}
 		n := len(of[k])
-		lines = append(lines, fmt.Sprintf("%d %s%s: all code took %.2f times as long (%s)", n, words.Plural(n, "benchmark"), on, of[k][n/2],
+		lines = append(lines, fmt.Sprintf("%s%s: all code took %.2f times as long (%s)", words.Counted(n, "benchmark"), on, of[k][n/2],
 			words.Clean(k.day)))
 	}
 	return lines
@@ -567,7 +567,7 @@ func (c *changes) older() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d older %s open: dendro regressions", n, map[bool]string{true: "change is", false: "changes are"}[n == 1])
+	return fmt.Sprintf("%d older %s open: dendro regressions", n, words.Plural(n, "change is", "changes are"))
 }
 
 // follow returns the changes of a selection as of now.

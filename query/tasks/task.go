@@ -326,8 +326,7 @@ func (t *Task) String() string {
 	}
 	fmt.Fprintf(&b, ", %s from %s", words.Millis(t.Duration), words.Instant(t.Start))
 	if t.Kind == traceprof.TraceKind {
-		fmt.Fprintf(&b, ", a dump every %s, at most %d %s per instance", words.Millis(t.Period), t.MaxSegments,
-			words.Plural(t.MaxSegments, "request"))
+		fmt.Fprintf(&b, ", a dump every %s, at most %s per instance", words.Millis(t.Period), words.Counted(t.MaxSegments, "request"))
 	}
 	if t.MinDuration > 0 {
 		fmt.Fprintf(&b, ", requests longer than %s", words.Millis(t.MinDuration))
@@ -343,11 +342,11 @@ func CoverageText(c *traceprof.TaskCoverage) string {
 	if c.Received == 0 {
 		return "nothing sampled"
 	}
-	text := fmt.Sprintf("%d %s", c.Requests, words.Plural(c.Requests, "request"))
+	text := words.Counted(c.Requests, "request")
 	if n := len(c.Segments); n != c.Requests {
 		text += fmt.Sprintf(" (%d segments)", n)
 	}
-	text += fmt.Sprintf(", %s %s", words.Count(c.Received), words.Plural(int(c.Received), "snapshot"))
+	text += ", " + words.Counted(int(c.Received), "snapshot")
 	if c.CPU {
 		text += fmt.Sprintf(", one every %s of CPU time", words.Millis(c.Period))
 	}

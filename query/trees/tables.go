@@ -217,8 +217,8 @@ func (r *BandResult) Table(exact bool) *table.Table {
 	t := &table.Table{Notes: r.Notes, Of: "call node",
 		Columns: []table.Column{value("diff", words.Difference), value("now", words.Value), value("mean", words.Value),
 			value("p10", words.Value), value("p90", words.Value), table.CountColumn("score"), table.TextColumn("path")},
-		Title: fmt.Sprintf("%s, compared with %d %s before: %d call %s outside the band", query.RunsText(r.Runs), r.History,
-			words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))}
+		Title: fmt.Sprintf("%s, compared with %s before: %s outside the band", query.RunsText(r.Runs),
+			words.Counted(r.History, "run"), words.Counted(r.Significant, "call node"))}
 	for i := range nodes {
 		n := &nodes[i]
 		at := PathEnds(n.path)

@@ -143,7 +143,7 @@ func DiffFunctions(o *table.Output, r *trees.DiffFunctionsResult) error {
 		name string
 		all  int
 	}{{"increased", r.Functions.Increased}, {"decreased", r.Functions.Decreased}} {
-		fmt.Fprintf(w, "\n%s: %s %s\n", part.name, words.Count(part.all), words.Plural(part.all, "function"))
+		fmt.Fprintf(w, "\n%s: %s\n", part.name, words.Counted(part.all, "function"))
 		shown := rows[:min(max(0, r.Shown[i]), len(rows))] // a server may contradict itself
 		rows = rows[len(shown):]
 		if len(shown) > 0 {
@@ -153,10 +153,10 @@ func DiffFunctions(o *table.Output, r *trees.DiffFunctionsResult) error {
 			some = line(w, &shown[k], r.Unit) || some
 		}
 		if n := part.all - len(shown); n > 0 {
-			fmt.Fprintf(w, "omitted: %s %s (--min-percent, --rows)\n", words.Count(n), words.Plural(n, "function"))
+			fmt.Fprintf(w, "omitted: %s (--min-percent, --rows)\n", words.Counted(n, "function"))
 		}
 	}
-	fmt.Fprintf(w, "\nunchanged: %s %s\n", words.Count(r.Functions.Unchanged), words.Plural(r.Functions.Unchanged, "function"))
+	fmt.Fprintf(w, "\nunchanged: %s\n", words.Counted(r.Functions.Unchanged, "function"))
 	if some {
 		fmt.Fprintln(w, noiseKey)
 	}

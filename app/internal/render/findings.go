@@ -64,7 +64,7 @@ func Findings(o *table.Output, r *judge.RegressionsResult, rows int, all, full b
 			return err
 		}
 		if accepted > 0 {
-			fmt.Fprintf(o.Err, "%d accepted %s not shown (--all)\n", accepted, words.Plural(accepted, "change"))
+			fmt.Fprintf(o.Err, "%s not shown (--all)\n", words.Counted(accepted, "accepted change"))
 		}
 		o.Omitted(omitted, "change")
 		return contexts(o, r.Expanded)
@@ -83,7 +83,7 @@ func Findings(o *table.Output, r *judge.RegressionsResult, rows int, all, full b
 		return err
 	}
 	if quiet > 0 {
-		fmt.Fprintf(o.W, "%d more %s without findings (--all)\n", quiet, words.Plural(quiet, "benchmark"))
+		fmt.Fprintf(o.W, "%s without findings (--all)\n", words.Counted(quiet, "more benchmark"))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(o.Err, "%d moved or transient not shown (--all)\n", hidden)
@@ -119,7 +119,7 @@ func states(o *table.Output, r *judge.RegressionsResult, all bool) error {
 		}
 	}
 	if quiet > 0 {
-		fmt.Fprintf(o.W, "%d more %s unchanged (--all)\n", quiet, words.Plural(quiet, "benchmark"))
+		fmt.Fprintf(o.W, "%s unchanged (--all)\n", words.Counted(quiet, "more benchmark"))
 	}
 	return nil
 }
@@ -185,14 +185,13 @@ func ranking(o *table.Output, t *table.Table, expanded []*judge.Expanded) error 
 func Bottlenecks(o *table.Output, req *judge.BottlenecksRequest, r *judge.BottlenecksResult) error {
 	notes := slices.Clone(r.Warnings)
 	for _, x := range r.LeftOut {
-		notes = append(notes, fmt.Sprintf("left out: %d %s without %s (--type %s)", x.Benchmarks, words.Plural(x.Benchmarks, "benchmark"),
+		notes = append(notes, fmt.Sprintf("left out: %s without %s (--type %s)", words.Counted(x.Benchmarks, "benchmark"),
 			r.Type.Name, x.Type))
 	}
 	o.Notes(notes)
 	text := o.Format == "text"
 	if text {
-		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks,
-			words.Plural(r.Benchmarks, "benchmark"),
+		fmt.Fprintf(o.W, "%s; %s of %s, %s\n", r.Measure, words.Counted(r.Profiles, "profile"), words.Counted(r.Benchmarks, "benchmark"),
 			document.Whole(r.Value, r.Type.Scale).Amount(r.Type.Unit))
 	}
 	rows := r.Rows
@@ -350,7 +349,7 @@ func traces(o *table.Output, title string, list []expansion.Trace, typ profile.V
 		}
 	}
 	if more := len(list) - shownTraces; more > 0 {
-		fmt.Fprintf(o.W, "  %d more %s (-o json)\n", more, words.Plural(more, "path"))
+		fmt.Fprintf(o.W, "  %s (-o json)\n", words.Counted(more, "more path"))
 	}
 	return nil
 }

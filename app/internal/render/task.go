@@ -28,8 +28,8 @@ func Analysis(o *table.Output, r *tasks.AnalysisResult) error {
 	} else {
 		o.Notes([]string{"times are the time between dumps that have a function; dendro tree trace:ID shows dumps × period"})
 	}
-	fmt.Fprintf(w, "%s %s of %d %s, %s %s\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments,
-		words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal), times)
+	fmt.Fprintf(w, "%s of %s, %s %s\n", words.Counted(r.Snapshots, "snapshot"), words.Counted(r.Segments, "segment"),
+		words.Millis(r.RootTotal), times)
 	for _, note := range r.Notes {
 		fmt.Fprintln(w, "note: "+note)
 	}

@@ -94,7 +94,7 @@ const noCategory = "Other"
 // subtrees prints what a tree does not show.
 func subtrees(w io.Writer, omitted query.Omitted) {
 	if omitted.Rows > 0 {
-		fmt.Fprintf(w, "omitted: %s %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Count(omitted.Rows), words.Plural(omitted.Rows, "subtree"), words.Percent(omitted.Share))
+		fmt.Fprintf(w, "omitted: %s; the totals above include their %s (--min-percent, --depth, --rows)\n", words.Counted(omitted.Rows, "subtree"), words.Percent(omitted.Share))
 	}
 }
 

@@ -76,7 +76,7 @@ func (o *taskExportOptions) archive(ctx context.Context, e *command.Env, st trac
 	if err := command.WriteFile(name, a.Write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.Out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"),
-		words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s\n", words.Clean(name), words.Counted(a.Segments, "segment"),
+		words.Counted(a.Snapshots, "snapshot"))
 	return err
 }

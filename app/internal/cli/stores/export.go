@@ -191,7 +191,7 @@ func (o *exportOptions) parquet(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.Talk(), "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
+		_, err = fmt.Fprintf(e.Talk(), "wrote %s into %s\n", words.Counted(len(list), "profile"), words.Clean(o.out))
 		return err
 	})
 }

@@ -30,7 +30,7 @@ func (o *exportOptions) graph(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(e.Talk(), "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
+		_, err = fmt.Fprintf(e.Talk(), "wrote %s into %s; with the server stopped, run %s\n", words.Counted(profiles, "profile"),
 			words.Clean(o.out), words.Clean(filepath.Join(o.out, engines.GraphScript)))
 		return err
 	})

@@ -121,7 +121,7 @@ relationships, or in the model thesis to the nodes of the tree.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(e.Out, "changed %d %s\n", n, words.Plural(n, "profile"))
+				_, err = fmt.Fprintf(e.Out, "changed %s\n", words.Counted(n, "profile"))
 				return err
 			})
 		},
