@@ -27,10 +27,9 @@ package query
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
@@ -60,13 +59,9 @@ type Share float64
 
 // UnmarshalText parses 5%, 5 % or 0.05.
 func (s *Share) UnmarshalText(text []byte) error {
-	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v <= 1) {
-		return param.Errorf("%.60q is not a share (5%% or 0.05)", text)
+	v, err := words.ParseShare(string(text))
+	if err != nil {
+		return param.Errorf("%w", err)
 	}
 	*s = Share(v)
 	return nil

@@ -53,11 +53,10 @@ func ParsePolicy(text string) (Policy, error) {
 		switch {
 		case i == 0 && name == "regression":
 			if has {
-				v, err := parseShare(share)
-				if err != nil {
+				var err error
+				if p.Share, err = words.ParseShare(share); err != nil {
 					return p, err
 				}
-				p.Share = v
 			}
 		case i > 0 && name == "suspect" && !has:
 			p.Suspects = true
@@ -68,18 +67,6 @@ func ParsePolicy(text string) (Policy, error) {
 		}
 	}
 	return p, nil
-}
-
-func parseShare(text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("%q is not a share (5%% or 0.05)", text)
-	}
-	return v, nil
 }
 
 // String writes the policy as ParsePolicy reads it.

@@ -115,6 +115,19 @@ func Percent(share float64) string {
 	}
 }
 
+// ParseShare parses a share from 0 to 1: 5%, 5 % or 0.05.
+func ParseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("%.60q is not a share (5%% or 0.05)", text)
+	}
+	return v, nil
+}
+
 // SignedPercent formats a change, of a share or relative to a value: "+26.5%".
 func SignedPercent(change float64) string { return signed(change, Percent) }
 
