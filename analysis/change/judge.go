@@ -79,7 +79,7 @@ func resumed(prev *Verdict, s *history.Series, o regression.Options) *Verdict {
 // depends on.
 func digest(s *history.Series, n int, o regression.Options) string {
 	b := store.AppendText(make([]byte, 0, 256*(n+1)), "change")
-	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact, o.MinGrowth, o.MaxShare} {
+	for _, x := range []float64{o.Alpha, o.MinShare, o.Impact} {
 		b = store.AppendNumbers(b, int64(math.Float64bits(x)))
 	}
 	b = store.AppendBools(b, o.Service, o.SkipOwnHistory, s.Service)

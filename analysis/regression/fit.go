@@ -377,11 +377,11 @@ func (f *fit) leastImpact(samples, k float64) float64 {
 // passes reports whether a difference d of a row is large enough to matter.
 func (f *fit) passes(slot int32, d float64) bool {
 	d = math.Abs(d)
-	return d >= f.gate*f.program && d >= f.options.MinGrowth*f.level[slot]
+	return d >= f.gate*f.program && d >= f.options.least().growth*f.level[slot]
 }
 
 // whole reports whether a row is nearly all of the program and therefore not a place.
-func (f *fit) whole(slot int32) bool { return f.level[slot] > f.options.MaxShare*f.program }
+func (f *fit) whole(slot int32) bool { return f.level[slot] > (1-littleOf)*f.program }
 
 // mean returns the normalised samples of a row in a mean one of some runs.
 func (f *fit) mean(slot int32, runs []int) float64 {

@@ -1,12 +1,12 @@
 package regression
 
+import "cmp"
+
 // Options are the parameters of the default method. Zero fields mean the default.
 type Options struct {
-	Alpha     float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.01 for more
-	MinShare  float64 // minimum impact as a share of the program; default 0.001
-	Impact    float64 // c_min: minimum impact in standard deviations of a Poisson count of the program; default 0.75
-	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
-	MaxShare  float64 // maximum share of the program of a place; default 0.9
+	Alpha    float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.01 for more
+	MinShare float64 // minimum impact as a share of the program; default 0.001
+	Impact   float64 // c_min: minimum impact in standard deviations of a Poisson count of the program; default 0.75
 
 	// Service is set if runs are profiles of a service's instances, which have so many
 	// samples that their noise alone says which changes count: the other minimums have
@@ -24,10 +24,11 @@ type Options struct {
 	SkipOwnHistory bool // do not test the history's own runs
 }
 
-// minimums are the defaults of Options that say which changes count.
+// minimums say which changes count.
 type minimums struct {
-	share, impact, growth float64
-	jitter                float64 // relative deviation of a function, when sizes of runs are estimated
+	share, impact float64 // defaults of Options
+	growth        float64 // relative, of the place itself
+	jitter        float64 // relative deviation of a function, when sizes of runs are estimated
 }
 
 var (
@@ -53,16 +54,8 @@ func (o *Options) least() minimums {
 }
 
 func (o Options) withDefaults() Options {
-	set := func(v *float64, d float64) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
 	least := o.least()
-	set(&o.MinShare, least.share)
-	set(&o.Impact, least.impact)
-	set(&o.MinGrowth, least.growth)
-	set(&o.MaxShare, 1-littleOf)
+	o.MinShare, o.Impact = cmp.Or(max(o.MinShare, 0), least.share), cmp.Or(max(o.Impact, 0), least.impact)
 	return o
 }
 

@@ -40,7 +40,7 @@ func (r *reporter) slowdown(costs []Finding) []Finding {
 			explained += c.d / r.level[hot]
 		}
 	}
-	if z < r.fit.threshold && !r.doubtless() || g < 1+r.options.MinGrowth || explained >= halfOf*(g-1) {
+	if z < r.fit.threshold && !r.doubtless() || g < 1+r.options.least().growth || explained >= halfOf*(g-1) {
 		return nil
 	}
 	f := r.finding(Slowdown)

@@ -149,7 +149,7 @@ func (l *ledger) cutLines(lines []history.Series, selected []store.Profile, all 
 
 // tried reports whether options are not the default but for whose code is the user's own.
 func tried(o *regression.Options) bool {
-	return o.Alpha != 0 || o.MinShare != 0 || o.Impact != 0 || o.MinGrowth != 0 || o.MaxShare != 0 || o.SkipOwnHistory
+	return o.Alpha != 0 || o.MinShare != 0 || o.Impact != 0 || o.SkipOwnHistory
 }
 
 // benchmarks lists those of the lines, each once.
