@@ -257,7 +257,6 @@ type Matrix struct {
 	// their noise is larger than that of counts.
 	Weighted bool
 	Unit     float64 // the value of a count of 1
-	Language Language
 }
 
 // Run is one column of a Matrix.
@@ -270,9 +269,8 @@ type Run struct {
 	// scheduler, kernel threads. Idle samples of a wall-clock profile count nowhere.
 	Environment float64
 	// Operations is the number of operations that the samples stand for (store.Profile.Covered),
-	// 0 if unknown: Total/Operations is the samples per operation. Estimated: it was not counted.
+	// 0 if unknown: Total/Operations is the samples per operation.
 	Operations float64
-	Estimated  bool
 	// Metric is that of Metric, or the inverse of a rate, so that less is better;
 	// 0 if the run has no positive one.
 	Metric float64

@@ -76,17 +76,16 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 
 func newMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.Vector, service bool) *Matrix {
 	used := nodesOf(t, vectors)
-	lang := languageOf(t, used)
-	f := fold(t, used, lang, isWall(profiles), service)
+	f := fold(t, used, languageOf(t, used), isWall(profiles), service)
 	unit, weighted := unitOf(profiles, vectors)
-	m := &Matrix{Unit: unit, Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
+	m := &Matrix{Unit: unit, Weighted: weighted, Runs: make([]Run, len(profiles))}
 	waits := levelWaits(profiles)
 	counts := make([]float64, f.forest.Paths.Len()) // of one run, by path of the forest
 	all, present := bitset.New(len(counts)), bitset.New(len(counts))
 	for i, v := range vectors {
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
-		r.Operations, r.Estimated = profiles[i].Covered()
+		r.Operations, _ = profiles[i].Covered()
 		r.Operations /= waits[i]
 		slept := 0.0
 		for j, n := range v.Nodes {

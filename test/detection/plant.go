@@ -7,12 +7,9 @@ import (
 
 // Truth is the planted change of a simulated history.
 type Truth struct {
-	Expect   string     // "regression", "none", "moved", "improvement", "global", "drift"
 	Accepted []string   // functions that name the change
-	Strict   []string   // the best answers among them
 	Paths    [][]string // where it is, 50 at most
 	Impact   float64    // share of the program before
-	FirstBad int        // run
 }
 
 // effect is a planted change of a program.
@@ -38,7 +35,7 @@ type planter struct {
 func newPlanter(r *rand.Rand, p *simProgram, plan Plan) *planter {
 	pl := &planter{r: r, p: p, plan: plan, self: p.selfs(), sub: p.subtrees(), touched: map[int]bool{},
 		e: effect{map[int]float64{}, map[int]float64{}, map[int]string{}, map[[2]int]bool{}, map[[2]int]bool{}},
-		t: Truth{Expect: "none", Impact: plan.Impact, FirstBad: plan.Runs}}
+		t: Truth{Impact: plan.Impact}}
 	for _, in := range p.inlined {
 		pl.touched[in.caller], pl.touched[in.callee] = true, true
 	}
@@ -49,10 +46,7 @@ func newPlanter(r *rand.Rand, p *simProgram, plan Plan) *planter {
 // that size.
 func (pl *planter) plant() bool {
 	switch pl.plan.Kind {
-	case "none":
-		return true
-	case "slow":
-		pl.t.Expect = "global"
+	case "none", "slow":
 		return true
 	case "self", "improve", "drift", "old", "spikes":
 		return pl.scaleFunction()
@@ -117,14 +111,9 @@ func (pl *planter) scaleFunction() bool {
 		return false
 	}
 	m := 1 + growth
-	pl.t.Accepted, pl.t.Strict = []string{pl.name(f)}, []string{pl.name(f)}
-	switch pl.plan.Kind {
-	case "self", "old":
-		pl.t.Expect = "regression"
-	case "drift":
-		pl.t.Expect = "drift"
-	case "improve":
-		pl.t.Expect, m = "improvement", 1-math.Min(0.95, growth)
+	pl.t.Accepted = []string{pl.name(f)}
+	if pl.plan.Kind == "improve" {
+		m = 1 - math.Min(0.95, growth)
 	}
 	for i, n := range pl.p.nodes {
 		if n.fn == f {
@@ -152,8 +141,7 @@ func (pl *planter) scaleNode() bool {
 		return false
 	}
 	pl.e.scale[i] = 1 + growth
-	f := pl.name(pl.p.nodes[i].fn)
-	pl.t.Expect, pl.t.Accepted, pl.t.Strict = "regression", []string{f}, []string{f}
+	pl.t.Accepted = []string{pl.name(pl.p.nodes[i].fn)}
 	pl.pathTo(i)
 	return true
 }
@@ -184,8 +172,6 @@ func (pl *planter) scaleCall() bool {
 			pl.e.scale[i] = 1 + growth
 		}
 	}
-	pl.t.Expect = "regression"
-	pl.t.Strict = []string{pl.name(pairs[j][1])}
 	pl.t.Accepted = []string{pl.name(pairs[j][1]), pl.name(pairs[j][0])}
 	pl.acceptChain(members[j])
 	return true
@@ -272,8 +258,6 @@ func (pl *planter) addFunction() bool {
 		pl.e.extra[at], pl.e.extra[at+1], pl.e.extra[at+2] = 0.5*cost, 0.3*cost, 0.2*cost
 		pl.pathTo(at)
 	}
-	pl.t.Expect = "regression"
-	pl.t.Strict = []string{pl.name(feature)}
 	pl.t.Accepted = []string{pl.name(feature), pl.name(g)}
 	return true
 }
@@ -296,7 +280,6 @@ func (pl *planter) extract() bool {
 			pl.e.extra[len(pl.p.nodes)-1] = share * pl.p.nodes[i].cost
 		}
 	}
-	pl.t.Expect = "moved"
 	return true
 }
 
@@ -306,7 +289,6 @@ func (pl *planter) rename() bool {
 		return false
 	}
 	pl.e.renamed[f] = pl.name(f) + "2"
-	pl.t.Expect = "moved"
 	return true
 }
 
@@ -334,7 +316,6 @@ func (pl *planter) shift() bool {
 	i := pl.r.IntN(len(from))
 	pl.e.scale[from[i]] = 1 - pl.plan.Impact/pl.p.nodes[from[i]].cost
 	pl.e.extra[to[i]] = pl.plan.Impact
-	pl.t.Expect = "moved"
 	return true
 }
 
@@ -356,6 +337,5 @@ func (pl *planter) inline() bool {
 	} else {
 		pl.e.uninlined[pairs[j]] = true
 	}
-	pl.t.Expect = "moved"
 	return true
 }
