@@ -665,14 +665,16 @@ func (c *comparison) graph() (*flame.Graph, error) {
 		base, head := c.Values(p)
 		return flame.Value{Base: base, Head: head}
 	}
-	h := c.head(v.RootTotal(), query.Omitted{})
-	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Per: h.Per(), Functions: c.Functions, Diff: true,
+	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Functions: c.Functions, Diff: true,
 		Root: value(v.RootTotal()), Notes: append([]string{}, c.notes...)}
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
 	for _, b := range boxes {
 		r := v.Row(b.Node)
 		g.Boxes = append(g.Boxes, flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End,
 			Self: value(r.Self), Total: value(r.Total), Noise: c.Noise(r.Total)})
+	}
+	if h := c.head(v.RootTotal(), query.Omitted{}); h.Per() != "" {
+		g.Notes = append(g.Notes, "values are "+h.Per())
 	}
 	g.Notes = append(g.Notes, "a box is as wide as the larger of its two sides")
 	g.Notes = append(g.Notes, c.r.graphNotes(omitted.Rows)...)

@@ -43,7 +43,7 @@ func graph[R any](picture func(context.Context, store.Store, *R) (*flame.Graph, 
 			return nil, err
 		}
 		var b text
-		fmt.Fprintln(&b, g.Title, g.Unit, g.Per)
+		fmt.Fprintln(&b, g.Title, g.Unit)
 		for _, n := range g.Notes {
 			fmt.Fprintln(&b, "note:", n)
 		}

@@ -22,8 +22,6 @@ type Graph struct {
 	// fractions. Scale is the power of ten that values are divided by.
 	Unit  string
 	Scale int
-	// Per names what values are divided by ("per profile"); may be empty.
-	Per string
 
 	Functions []profile.Function
 	Boxes     []Box // a parent before its children
