@@ -30,7 +30,6 @@ type graph struct {
 	differential bool
 	typ          profile.ValueType
 	profiler     string
-	version      string
 
 	overlaps int // boxes whose children are wider than they are
 	narrow   int64
@@ -38,7 +37,7 @@ type graph struct {
 
 // fill makes the samples of p.
 func (g *graph) fill(p *profile.Profile) error {
-	p.Profiler, p.ProfilerVersion = g.profiler, g.version
+	p.Profiler = g.profiler
 	self, parents, err := g.selves()
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -411,12 +410,10 @@ func (c *comparison) noteOperations(sides [2][]Input) {
 // divide sets what the sides are compared by.
 func (c *comparison) divide(sides [2][]Input) error {
 	c.unit, c.scale = c.Type.Unit, c.Type.Scale
-	by := cmp.Or(c.r.By, c.viewer.by)
-	if by == "" {
-		by = c.byDefault(sides)
+	if c.by = c.r.By; c.by == "" {
+		c.by = c.byDefault(sides)
 	}
-	c.by = by
-	switch by {
+	switch c.by {
 	case "value":
 		return nil
 	case "share":
@@ -433,14 +430,14 @@ func (c *comparison) divide(sides [2][]Input) error {
 			}
 			work[i] += amount
 		}
-		if by == byOperation {
+		if c.by == byOperation {
 			work[i] = operationsAtMedian(list, work[i])
 		}
 		if !(work[i] > 0) {
-			return fmt.Errorf("--by %s: the %s side has no value to divide by", by, sideName(i))
+			return fmt.Errorf("--by %s: the %s side has no value to divide by", c.by, sideName(i))
 		}
 	}
-	if by == "work" {
+	if c.by == "work" {
 		work = [2]float64{c.r.Base.Work, c.r.Head.Work}
 	}
 	c.PerUnit(work[0], work[1])

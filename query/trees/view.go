@@ -192,7 +192,6 @@ type viewer struct {
 	view  calltree.View
 	under *callpath.Pattern
 	typ   string
-	by    string // what sides are compared by, unless the request says it; empty: see byDefault
 	notes []string
 	// unknown counts the inputs in which a name of a transform is not.
 	unknown map[string]int

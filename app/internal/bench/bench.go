@@ -63,8 +63,7 @@ type runner struct {
 	profilers []string                 // that can be used, the best first; none: its own
 	prepare   func(context.Context, *Session) ([]Benchmark, error)
 	record    func(ctx context.Context, s *Session, b *Benchmark, dir string) (Recorded, error)
-	memory    bool   // Options.Memory works
-	warmup    string // what is said of rounds that the profile has beside the measured ones
+	memory    bool // Options.Memory works
 }
 
 // runners are all kinds of commands, those with a framework before the plain ones. One of java may be jmh.
@@ -128,9 +127,6 @@ func Open(ctx context.Context, args []string, at Place, o Options) (*Session, er
 		if other := s.other(&s.Benchmarks[i]); other != nil {
 			s.Benchmarks[i].Operations = other.Operations
 		}
-	}
-	if s.runner.warmup != "" {
-		s.Notes = append(s.Notes, s.runner.warmup)
 	}
 	return s, nil
 }
