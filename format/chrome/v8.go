@@ -142,7 +142,7 @@ func (n *nodeFields) field(s *jsonscan.Scanner, key string) {
 }
 
 // add adds a node and interns its function.
-func (v *v8Profile) add(s *jsonscan.Scanner, symbols *profile.Symbols, n *nodeFields) int32 {
+func (v *v8Profile) add(s *jsonscan.Scanner, symbols *profile.Symbols, n *nodeFields) {
 	i := int32(len(v.nodes))
 	v.setIndex(s, n.id, i)
 	nd := node{id: n.id, parent: none, value: n.value}
@@ -160,7 +160,6 @@ func (v *v8Profile) add(s *jsonscan.Scanner, symbols *profile.Symbols, n *nodeFi
 	for _, c := range n.children {
 		v.edges = append(v.edges, edge{i, c})
 	}
-	return i
 }
 
 // setIndex notes the id of a node; old heap profiles have none.

@@ -81,7 +81,7 @@ func (t *symbolTables) seen() bool {
 
 // read reads the table of a key, if it is one. Tables are made when they are read, since a file may have many
 // threads without any.
-func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
+func (t *symbolTables) read(s *jsonscan.Scanner, key string) {
 	switch key {
 	case "stringArray", "stringTable":
 		t.strings.read(s)
@@ -102,10 +102,7 @@ func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	case "sources":
 		t.sources = newTable("sources", ids("filename"))
 		t.sources.read(s, nil)
-	default:
-		return false
 	}
-	return true
 }
 
 // threadBytes is the minimum number of bytes of memory of a thread.

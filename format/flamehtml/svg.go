@@ -70,7 +70,10 @@ func (g *graph) readSVG(b []byte) error {
 	if len(boxes) == 0 {
 		return malformed(b, len(b), "no boxes with titles as `name (12 samples, 3.4%%)`")
 	}
-	g.typ = valueTypeOfSVG(b, unit)
+	if unit == "ms" {
+		unit = "milliseconds"
+	}
+	g.typ = typeOf("", unit)
 	if err := g.setLevels(boxes); err != nil {
 		return err
 	}
@@ -78,13 +81,6 @@ func (g *graph) readSVG(b []byte) error {
 		g.boxes = append(g.boxes, boxes[i].box)
 	}
 	return nil
-}
-
-func valueTypeOfSVG(b []byte, unit string) profile.ValueType {
-	if unit == "ms" {
-		unit = "milliseconds"
-	}
-	return typeOf("", unit)
 }
 
 // rectangle reads the place of the first rectangle: inferno's exact one if it is

@@ -139,9 +139,8 @@ func (b *Bulk) put(f *store.File) error {
 	m.metrics = store.MergeMetrics(m.metrics, f.Metrics)
 	var source int64
 	if f.Source != nil {
-		if source, err = b.putSource(f.Source); err != nil {
-			return err
-		}
+		source = b.number()
+		b.files.Nodes("Source", sourceTypes).Row(source, f.Source)
 	}
 	for _, r := range f.Records {
 		p := store.NewProfile(f, r)
@@ -252,12 +251,6 @@ func (b *Bulk) putMode(profile int64, c *content, m store.ModeVector) error {
 }
 
 var sourceTypes = csv.Columns{{"", "ID(Source){id-type:long}"}, {"data", "byte[]"}}
-
-func (b *Bulk) putSource(data []byte) (int64, error) {
-	number := b.number()
-	b.files.Nodes("Source", sourceTypes).Row(number, data)
-	return number, nil
-}
 
 // BulkScript is the file that imports the others, and is there when they are whole.
 const BulkScript = csv.Script

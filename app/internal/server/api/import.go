@@ -47,7 +47,7 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		err = up.file(request.Name, r.Body, ingest.Label{})
 	}
-	return up.lines.end(r, up.sum, err)
+	return up.lines.end(up.sum, err)
 }
 
 // importing is what imports under way share.
@@ -214,7 +214,7 @@ func (l *lines) line(v any) {
 
 // end writes what came of all of it: as the last line or, when there was none
 // before, as the problem that the answer is.
-func (l *lines) end(r *http.Request, sum ingest.Summary, err error) error {
+func (l *lines) end(sum ingest.Summary, err error) error {
 	switch {
 	case err != nil && !l.begun:
 		return err
