@@ -51,8 +51,7 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 
 // healthz reports that the process answers.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Write([]byte("{\"status\":\"ok\"}\n"))
+	WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // readyz reports whether the server is ready. Details are only in the log, because the
@@ -71,9 +70,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 			status, code = p.Name+" is not ready", http.StatusServiceUnavailable
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	fmt.Fprintf(w, "{\"status\":%s}\n", strconv.Quote(status))
+	WriteJSON(w, code, map[string]string{"status": status})
 }
 
 // router dispatches requests to routes.

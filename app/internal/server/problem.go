@@ -53,6 +53,18 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
+// WriteJSON answers with a value as JSON. It panics if there is no JSON of it, before
+// anything is sent.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may have left
+}
+
 // Text returns title and detail for people.
 func (p *Problem) Text() string { return strings.TrimSuffix(p.Title+": "+p.Detail, ": ") }
 

@@ -116,8 +116,7 @@ func (s *Server) answerSession(w http.ResponseWriter, may Needs, a *sessionAnswe
 	if may != Nothing {
 		a.Version, a.Limits = s.opts.Version, &sessionLimits{s.opts.Limits.Body, s.opts.Limits.Upload}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a) // the client may have disconnected
+	WriteJSON(w, http.StatusOK, a)
 }
 
 // login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a session. The

@@ -149,8 +149,9 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	}
 	info.Location = server.Shown(r.Context(), info.Location)
 	_, speaks := store.As[store.SQLSpeaker](a.Store)
-	return writeJSON(w, transfer.About{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version, SQL: speaks && a.SQL,
-		Traces: a.Dispatcher != nil, Store: info})
+	server.WriteJSON(w, http.StatusOK, transfer.About{Product: "dendro", Version: a.Version, API: Version, Transfer: transfer.Version,
+		SQL: speaks && a.SQL, Traces: a.Dispatcher != nil, Store: info})
+	return nil
 }
 
 // infoNow asks the store what it holds, not for long.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -26,10 +27,10 @@ func (a *api) one(r *http.Request) (*store.Profile, error) {
 // profile describes one profile.
 func (a *api) profile(w http.ResponseWriter, r *http.Request) error {
 	p, err := a.one(r)
-	if err != nil {
-		return err
+	if err == nil {
+		server.WriteJSON(w, http.StatusOK, p)
 	}
-	return writeJSON(w, p)
+	return err
 }
 
 // source answers with the original file of a profile.

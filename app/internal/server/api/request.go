@@ -94,17 +94,6 @@ func write(w io.Writer, f *endpoint.RowsForm, result any) {
 		Client: f.Client}))
 }
 
-// writeJSON answers with a value.
-func writeJSON(w http.ResponseWriter, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(data, '\n')) // the client may have disconnected; the log has that
-	return nil
-}
-
 // attach names an answer that is a file.
 func attach(w http.ResponseWriter, mediaType, name string) {
 	w.Header().Set("Content-Type", mediaType)

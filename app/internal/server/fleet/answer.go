@@ -77,7 +77,7 @@ func (w *Worker) status(rw http.ResponseWriter, _ *http.Request) {
 	}
 	w.mu.RUnlock()
 	slices.SortFunc(s.Partitions, func(a, b place) int { return cmp.Compare(a.Partition, b.Partition) })
-	writeJSON(rw, s)
+	server.WriteJSON(rw, http.StatusOK, s)
 }
 
 // answers has the questions.
@@ -129,7 +129,7 @@ func (w *Worker) answer(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		writeJSON(rw, answer)
+		server.WriteJSON(rw, http.StatusOK, answer)
 		return
 	}
 	problem := server.BodyProblem(err)
@@ -146,9 +146,4 @@ func (w *Worker) answer(rw http.ResponseWriter, r *http.Request) {
 		problem = &server.Problem{Type: server.TypeBadRequest, Title: "No answer", Status: http.StatusBadRequest, Detail: err.Error()}
 	}
 	server.WriteProblem(rw, r, problem)
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client has left
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/continuous"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
@@ -164,7 +165,7 @@ func TestLakeOfSums(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		writeJSON(w, answer)
+		server.WriteJSON(w, http.StatusOK, answer)
 	}))
 	defer worker.Close()
 	r := NewReader(ReaderOptions{Lake: lake.late(t), Workers: []string{worker.URL}, Client: worker.Client(),

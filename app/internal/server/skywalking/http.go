@@ -47,8 +47,7 @@ func (a *Agents) drop(path string) http.Handler {
 	count := a.counts.ignored.WithLabelValues(path)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		count.Inc()
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, "{}\n")
+		server.WriteJSON(w, http.StatusOK, struct{}{})
 	})
 }
 
@@ -66,8 +65,7 @@ func (a *Agents) route(path string, read reading, m proto.Message, taken take) s
 		}
 		switch problem := server.BodyProblem(err); {
 		case err == nil:
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, "{}\n")
+			server.WriteJSON(w, http.StatusOK, struct{}{})
 		case problem != nil:
 			server.WriteProblem(w, r, problem)
 		case errors.Is(err, ErrMalformed):

@@ -3,13 +3,13 @@ package querier
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/connect"
 	"github.com/dendroprof/dendro/app/internal/server/pyroscope"
 	"github.com/dendroprof/dendro/continuous"
@@ -261,6 +261,5 @@ func (q *Querier) answerPage(w http.ResponseWriter, r *http.Request, answer func
 		_, _ = io.WriteString(w, s)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(result) // the client may have left
+	server.WriteJSON(w, http.StatusOK, result)
 }

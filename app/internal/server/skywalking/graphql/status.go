@@ -1,7 +1,6 @@
 package graphql
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"skywalking.apache.org/repo/goapi/query"
@@ -15,8 +14,7 @@ import (
 func (r *resolver) status() []server.Route {
 	answer := func(pattern string, document any) server.Route {
 		return server.Route{Pattern: pattern, Needs: server.Reading, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			json.NewEncoder(w).Encode(document)
+			server.WriteJSON(w, http.StatusOK, document)
 		})}
 	}
 	return []server.Route{
