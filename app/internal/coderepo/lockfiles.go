@@ -100,24 +100,17 @@ func parseGoMod(data []byte) map[string]string {
 	block := ""
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "//")
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		switch {
+		switch fields := strings.Fields(line); {
+		case len(fields) == 0:
 		case len(fields) == 2 && fields[1] == "(":
 			block = fields[0]
-			continue
 		case fields[0] == ")":
 			block = ""
-			continue
-		case block == "":
-			block = fields[0]
-			goLine(versions, block, fields[1:])
-			block = ""
-			continue
+		case block != "":
+			goLine(versions, block, fields)
+		default:
+			goLine(versions, fields[0], fields[1:])
 		}
-		goLine(versions, block, fields)
 	}
 	return versions
 }
