@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/ingest"
@@ -49,7 +50,7 @@ func (k *DecodedFiles) key(source *ingest.Source, in *FileFlags) (decodedKey, bo
 		return decodedKey{}, false
 	}
 	return decodedKey{name: name, mtime: info.ModTime(), size: info.Size(), names: in.names(), limits: in.Limits,
-		symbols: in.symbols.String()}, true
+		symbols: strings.Join(in.dirs, "\x00")}, true
 }
 
 func (k *DecodedFiles) get(key decodedKey) ([]trees.Input, bool) {

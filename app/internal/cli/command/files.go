@@ -18,8 +18,7 @@ import (
 // FileFlags are the flags of commands that take files in place of a selection.
 type FileFlags struct {
 	normalize, raw bool
-	Limits         profile.Limits
-	symbols        SymbolFiles
+	ReaderFlags
 }
 
 // names returns which names functions have: by default those by which runs are compared, as in
@@ -40,8 +39,7 @@ func (f *FileFlags) AddFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.raw, "raw", false, "of files: show names as they are written")
 	InGroup(c, "Reading", "normalize", "raw")
 	c.MarkFlagsMutuallyExclusive("normalize", "raw")
-	AddLimits(c, &f.Limits)
-	f.symbols.AddFlag(c)
+	f.ReaderFlags.AddFlags(c)
 }
 
 // tracePrefix begins the name of an input that is no file: what was sampled of a task, a
@@ -106,7 +104,7 @@ func (f *FileFlags) decodeOne(e *Env, source *ingest.Source) ([]trees.Input, err
 	}
 	var list []trees.Input
 	var size int64
-	err := decodeSource(source, f.symbols.Reader(f.Limits), func(name string, p *profile.Profile) error {
+	err := decodeSource(source, f.Reader(), func(name string, p *profile.Profile) error {
 		list = append(list, trees.NewInput(name, p, f.names()))
 		size += sizeOf(p)
 		return nil

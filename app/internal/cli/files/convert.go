@@ -15,8 +15,7 @@ import (
 // convertOptions are the flags of `dendro convert`.
 type convertOptions struct {
 	typ     string
-	limits  profile.Limits
-	symbols command.SymbolFiles
+	reading command.ReaderFlags
 	command.Written
 }
 
@@ -39,8 +38,7 @@ with two counts per line.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
-	command.AddLimits(c, &o.limits)
-	o.symbols.AddFlag(c)
+	o.reading.AddFlags(c)
 	o.AddFlags(c)
 	return c
 }
@@ -55,7 +53,7 @@ func (o *convertOptions) run(e *command.Env, args []string) error {
 	}
 	var p *profile.Profile
 	var names []string
-	err = command.DecodeFiles(e, args, o.symbols.Reader(o.limits), func(name string, found *profile.Profile) error {
+	err = command.DecodeFiles(e, args, o.reading.Reader(), func(name string, found *profile.Profile) error {
 		p = found
 		names = append(names, name)
 		return nil

@@ -14,8 +14,7 @@ import (
 // mergeOptions are the flags of `dendro merge`.
 type mergeOptions struct {
 	types   []string
-	limits  profile.Limits
-	symbols command.SymbolFiles
+	reading command.ReaderFlags
 	command.Written
 }
 
@@ -34,15 +33,14 @@ folded stacks to stdout.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
-	command.AddLimits(c, &o.limits)
-	o.symbols.AddFlag(c)
+	o.reading.AddFlags(c)
 	o.AddFlags(c)
 	return c
 }
 
 func (o *mergeOptions) run(e *command.Env, files []string) error {
 	var sum *profile.Merger
-	failed := command.DecodeFiles(e, files, o.symbols.Reader(o.limits), func(name string, p *profile.Profile) error {
+	failed := command.DecodeFiles(e, files, o.reading.Reader(), func(name string, p *profile.Profile) error {
 		if sum == nil {
 			sum = profile.NewMerger(p.Symbols, o.types)
 		}

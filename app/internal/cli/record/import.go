@@ -21,7 +21,6 @@ import (
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/judge"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -35,8 +34,7 @@ type importOptions struct {
 	replace, add, renormalize bool
 	compact                   bool
 	workers                   int
-	limits                    profile.Limits
-	symbols                   command.SymbolFiles
+	reading                   command.ReaderFlags
 	output                    command.Format
 
 	within string // directory that names of files are stored without
@@ -95,8 +93,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.BoolVar(&o.compact, "compact", false, "then compact the store: queries read it faster, and other programs find rows of functions")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
-	command.AddLimits(c, &o.limits)
-	o.symbols.AddFlag(c)
+	o.reading.AddFlags(c)
 	command.AddProgressFlag(c, &o.progress)
 	o.output.AddFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
@@ -254,7 +251,7 @@ func (o *importOptions) ingestOptions() (ingest.Options, error) {
 	if err != nil {
 		return opts, command.Misuse(err)
 	}
-	opts.Limits, opts.Workers, opts.Finish = o.limits, o.workers, o.symbols.Finish()
+	opts.Limits, opts.Workers, opts.Finish = o.reading.Limits, o.workers, o.reading.Finish()
 	opts.Metrics = o.results
 	for _, name := range o.metricsFiles {
 		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {

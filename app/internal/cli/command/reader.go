@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/format"
@@ -10,25 +8,24 @@ import (
 	"github.com/dendroprof/dendro/symbolize"
 )
 
-// SymbolFiles is the flag --symbols: where the files of native code are. Files that were
-// opened are kept for all profiles of a command.
-type SymbolFiles struct {
+// ReaderFlags are the flags of commands that read files: the limits, and --symbols, where the
+// files of native code are. Of these the opened ones are kept for all profiles of a command.
+type ReaderFlags struct {
+	Limits     profile.Limits
 	dirs       []string
 	symbolizer *symbolize.Symbolizer
 }
 
-// AddFlag adds --symbols to a command.
-func (s *SymbolFiles) AddFlag(c *cobra.Command) {
+// AddFlags adds the flags to a command.
+func (s *ReaderFlags) AddFlags(c *cobra.Command) {
+	AddLimits(c, &s.Limits)
 	c.Flags().StringArrayVar(&s.dirs, "symbols", nil, "`directory` of executables and debug files that name native code (by build id or path; / is this system); repeatable")
 	InGroup(c, "Reading", "symbols")
 }
 
-// String returns the directories, as a key.
-func (s *SymbolFiles) String() string { return strings.Join(s.dirs, "\x00") }
-
 // Finish returns what names the functions of a profile, or without directories says that
 // it could.
-func (s *SymbolFiles) Finish() func(*profile.Profile) {
+func (s *ReaderFlags) Finish() func(*profile.Profile) {
 	if len(s.dirs) == 0 {
 		return symbolize.Suggest
 	}
@@ -38,9 +35,9 @@ func (s *SymbolFiles) Finish() func(*profile.Profile) {
 	return s.symbolizer.Apply
 }
 
-// Reader returns a reader whose profiles have these symbols.
-func (s *SymbolFiles) Reader(l profile.Limits) *format.Reader {
-	r := format.NewReader(l)
+// Reader returns a reader with these limits, whose profiles have these symbols.
+func (s *ReaderFlags) Reader() *format.Reader {
+	r := format.NewReader(s.Limits)
 	r.Finish = s.Finish()
 	return r
 }
