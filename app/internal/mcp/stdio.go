@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dendroprof/dendro/app/internal/endpoint"
@@ -21,41 +23,34 @@ const maxLine = 1 << 20
 // until the client is done or the context ends. A line that is no message is answered with
 // an error, and what came before the end of the input is answered before Serve returns.
 func Serve(ctx context.Context, a endpoint.Asker, in io.Reader, out io.Writer, o Options) error {
-	c := &client{out: out, pending: map[string]bool{}, answered: make(chan struct{}, 1)}
-	lines, forwarded := io.Pipe()
-	defer lines.Close()
-	go func() { forwarded.CloseWithError(c.forward(ctx, in, forwarded)) }()
-	err := New(a, o).Run(ctx, &sdk.IOTransport{Reader: lines, Writer: c})
+	c := &connection{out: out, received: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	go c.receive(in)
+	err := New(a, o).Run(ctx, c)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// client is what writes to the input and reads the output. The protocol's library ends a
-// session with the first line that is no message, and drops what it has not answered at the
-// end of the input, so it sees neither.
-type client struct {
-	mu       sync.Mutex
-	out      io.Writer
-	pending  map[string]bool // ids of the requests that wait for their answer
-	answered chan struct{}   // an answer was written
+// connection is the connection to a client. That of the protocol's library ends with the
+// first line that is no message, and with the input before all is answered.
+type connection struct {
+	received chan jsonrpc.Message // closed when the input has ended and all is answered
+	failed   error                // of the input, once received is closed
+	pending  sync.WaitGroup       // requests that wait for their answer
+	ids      sync.Map             // theirs
+
+	closed chan struct{}
+	close  sync.Once
+
+	mu  sync.Mutex // held while a line is written
+	out io.Writer
 }
 
-// message is what a client looks at in a line.
-type message struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
-	Params  struct {
-		RequestID json.RawMessage `json:"requestId"`
-	} `json:"params"`
-}
-
-// forward writes the messages of in to the session, until in ends and all are answered.
-func (c *client) forward(ctx context.Context, in io.Reader, to io.Writer) error {
+// receive reads the messages of the input.
+func (c *connection) receive(in io.Reader) {
+	defer close(c.received)
+	c.failed = io.EOF
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
@@ -63,75 +58,91 @@ func (c *client) forward(ctx context.Context, in io.Reader, to io.Writer) error 
 		if len(line) == 0 {
 			continue
 		}
-		var m message
-		err := json.Unmarshal(line, &m)
-		switch {
-		case err != nil && !json.Valid(line):
-			err = c.refuse(-32700, "the line is no JSON")
-		case err != nil, m.Version != "2.0", m.Method == "" && m.Result == nil && m.Error == nil:
-			err = c.refuse(-32600, "the line is no message of JSON-RPC 2.0")
-		default:
-			c.expect(&m)
-			_, err = to.Write(append(line, '\n'))
+		m, err := jsonrpc.DecodeMessage(line)
+		if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+			if _, waits := c.ids.LoadOrStore(r.ID, nil); waits {
+				err = errSameID
+			} else {
+				c.pending.Add(1)
+			}
 		}
 		if err != nil {
-			return err
+			if err := c.refuse(line, err); err != nil {
+				c.failed = err
+				return
+			}
+			continue
+		}
+		select {
+		case c.received <- m:
+		case <-c.closed:
+			return
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("a message of the client has more than %d bytes, or its input is broken: %w", maxLine, err)
+		c.failed = fmt.Errorf("a message of the client has more than %d bytes, or its input is broken: %w", maxLine, err)
+		return
 	}
-	for c.waits() {
-		select {
-		case <-c.answered:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	c.pending.Wait()
 }
 
-// refuse answers a line that is no message.
-func (c *client) refuse(code int, why string) error {
+// errSameID is the error for a request that has the id of one without an answer yet.
+var errSameID = errors.New("another request with this id waits for its answer")
+
+// refuse answers a line that is no message, or not one that the session may see.
+func (c *connection) refuse(line []byte, err error) error {
+	code, why := -32600, "the line is no message of JSON-RPC 2.0"
+	switch {
+	case err == errSameID:
+		why = err.Error()
+	case !json.Valid(line):
+		code, why = -32700, "the line is no JSON"
+	}
+	return c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`, code, why))
+}
+
+func (c *connection) send(line []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := fmt.Fprintf(c.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
+	_, err := c.out.Write(append(line, '\n'))
 	return err
 }
 
-// expect notes that a request waits for its answer, and that one no longer does.
-func (c *client) expect(m *message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case m.Method == "notifications/cancelled":
-		delete(c.pending, string(m.Params.RequestID))
-	case m.Method != "" && m.ID != nil:
-		c.pending[string(m.ID)] = true
-	}
-}
+// Connect implements mcp.Transport.
+func (c *connection) Connect(context.Context) (sdk.Connection, error) { return c, nil }
 
-func (c *client) waits() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.pending) > 0
-}
-
-// Write writes a message of the session.
-func (c *client) Write(line []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, err := c.out.Write(line)
-	var m message
-	if json.Unmarshal(line, &m) == nil && m.Method == "" {
-		delete(c.pending, string(m.ID))
-	}
+// Read implements mcp.Connection.
+func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 	select {
-	case c.answered <- struct{}{}:
-	default:
+	case m, ok := <-c.received:
+		if !ok {
+			return nil, c.failed
+		}
+		return m, nil
+	case <-c.closed:
+		return nil, io.EOF
 	}
-	return n, err
 }
 
-// Close leaves the output open: it belongs to the caller of Serve.
-func (c *client) Close() error { return nil }
+// Write implements mcp.Connection.
+func (c *connection) Write(_ context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Response); ok {
+		if _, waits := c.ids.LoadAndDelete(r.ID); waits {
+			defer c.pending.Done()
+		}
+	}
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return c.send(line)
+}
+
+// Close implements mcp.Connection. It leaves the output open: it belongs to the caller of Serve.
+func (c *connection) Close() error {
+	c.close.Do(func() { close(c.closed) })
+	return nil
+}
+
+// SessionID implements mcp.Connection.
+func (c *connection) SessionID() string { return "" }

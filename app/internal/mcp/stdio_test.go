@@ -37,6 +37,20 @@ func TestInputEnds(t *testing.T) {
 	}
 }
 
+// TestSameID: a request that has the id of one without an answer yet is refused, and nobody waits for its answer.
+func TestSameID(t *testing.T) {
+	const calls = 50
+	var out bytes.Buffer
+	in := hello + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", calls)
+	if err := Serve(t.Context(), &endpoint.Local{Store: mem.New()}, strings.NewReader(in), &out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	answers, refused := strings.Count(out.String(), `"id":2,`), strings.Count(out.String(), errSameID.Error())
+	if answers == 0 || answers+refused != calls {
+		t.Errorf("%d answers, and %d requests refused: %.1000s", answers, refused, out.String())
+	}
+}
+
 // TestHostileInput: what a client writes to the input of `dendro mcp` ends the process with
 // an error at worst, and takes no more memory than a line may have.
 func TestHostileInput(t *testing.T) {
