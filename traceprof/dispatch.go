@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/lru"
 )
 
 // Rules of delivery, in ms.
@@ -36,6 +38,7 @@ const watchEvery = 500 * time.Millisecond
 const (
 	maxText  = 4096   // characters of a report
 	maxLines = 20_000 // that one server adds; instances beyond these receive the task by polls, and are not logged
+	maxLogs  = 10_000 // whose lines are counted: those that got one last
 )
 
 // ErrLogFull is the error for a report that the log of its task has no room for.
@@ -70,7 +73,7 @@ type Dispatcher struct {
 	mu       sync.Mutex
 	changes  []Task // created and stopped while the tasks are read; nil: they are not
 	notified map[string]*receivers
-	lines    map[string]int // of the logs of tasks that the store has
+	lines    lru.Cache[string, int] // of the logs of tasks that the store has
 }
 
 // receivers are the instances that received a task.
@@ -118,10 +121,12 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
-	return &Dispatcher{
-		store: st, now: o.Now, notified: map[string]*receivers{}, lines: map[string]int{},
+	d := &Dispatcher{
+		store: st, now: o.Now, notified: map[string]*receivers{},
 		log: journal{store: st}, live: &LiveInstances{store: st, now: o.Now, known: map[InstanceKey]*liveInstance{}},
 	}
+	d.lines.Reset(maxLogs)
+	return d
 }
 
 // Create creates a task, or returns a *RefusedError.
@@ -466,8 +471,9 @@ func (d *Dispatcher) claim(task, instance string) bool {
 func (d *Dispatcher) hasRoom(task string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.lines[task]++
-	return d.lines[task] <= maxLines
+	n, _ := d.lines.Get(task)
+	d.lines.Put(task, n+1, 1)
+	return n < maxLines
 }
 
 // deliver logs that an instance receives tasks, and returns them. If that fails the
