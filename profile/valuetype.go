@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"math"
 	"strconv"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -22,6 +23,22 @@ type ValueType struct {
 	// Original is the format's own name of the type (`alloc_space`), written
 	// again by writers of that format. Not part of the identity.
 	Original string `json:"original,omitempty"`
+}
+
+var nanoseconds = map[string]int64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9,
+	"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+// Nanoseconds returns how many there are in a unit of value types and periods; 0 if it is no time.
+func Nanoseconds(unit string) int64 { return nanoseconds[unit] }
+
+// Interval returns the time that one sample of a type that counts them stands for, in
+// nanoseconds; 0 if it is unknown.
+func (t ValueType) Interval() int64 {
+	unit := nanoseconds[t.PeriodUnit]
+	if t.Unit != "count" || t.Period <= 0 || unit > 0 && t.Period > math.MaxInt64/unit {
+		return 0
+	}
+	return t.Period * unit
 }
 
 // Format returns a value of the type, or a mean or sum of such values, as text for people:

@@ -133,6 +133,6 @@ func (p *Profile) time() (ns float64, ok bool) {
 	if unit == "count" {
 		unit, value = p.Type.PeriodUnit, value*float64(p.Type.Period)
 	}
-	length, ok := map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}[unit]
-	return value * length, ok && p.Sum > 0 && value > 0
+	length := profile.Nanoseconds(unit)
+	return value * float64(length), length > 0 && p.Sum > 0 && value > 0
 }

@@ -15,7 +15,7 @@ type rawType struct{ name, unit string }
 func typeNames(types []rawType, period rawType) []string {
 	wall := strings.HasPrefix(period.name, profile.Wall)
 	for _, t := range types {
-		wall = wall || t.name == profile.Wall && timeUnits[t.unit]
+		wall = wall || t.name == profile.Wall && profile.Nanoseconds(t.unit) > 0
 	}
 	names := make([]string, len(types))
 	taken := make(map[string]bool, len(types))
@@ -29,15 +29,10 @@ func typeNames(types []rawType, period rawType) []string {
 	return names
 }
 
-var timeUnits = map[string]bool{
-	"nanoseconds": true, "microseconds": true, "milliseconds": true, "seconds": true,
-	"ns": true, "us": true, "ms": true, "s": true,
-}
-
 // typeName returns the name of one type; wall says that the profile's plain
 // samples are of wall time.
 func typeName(t rawType, wall bool) string {
-	time, count, bytes := timeUnits[t.unit], t.unit == "count", t.unit == "bytes"
+	time, count, bytes := profile.Nanoseconds(t.unit) > 0, t.unit == "count", t.unit == "bytes"
 	switch {
 	case t.name == "cpu" && time:
 		return profile.CPU
@@ -91,7 +86,7 @@ var fileNames = map[string]string{
 // time between two samples and the type counts these. What it does not belong to
 // has none: contentions counted beside a delay, objects beside their bytes.
 func hasPeriod(t *profile.ValueType, unit string) bool {
-	return t.Unit == unit || timeUnits[unit] && (t.Name == profile.CPUSamples || t.Name == profile.WallSamples)
+	return t.Unit == unit || profile.Nanoseconds(unit) > 0 && (t.Name == profile.CPUSamples || t.Name == profile.WallSamples)
 }
 
 // tables makes the empty sample tables of p and says which is the default.

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -366,7 +365,7 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted query.Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: intervalOf(t),
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: document.Whole(root, t.Scale), Interval: t.Interval(),
 		Types: s.typesOfFiles(), Notes: s.notes, Omitted: omitted}
 }
 
@@ -382,19 +381,6 @@ func (s *scope) typesOfFiles() (types []string) {
 		return nil
 	}
 	return types
-}
-
-// intervalOf returns the time that one sample of a type stands for, in nanoseconds; 0 if it is
-// unknown.
-func intervalOf(t profile.ValueType) int64 {
-	if t.Unit != "count" || t.Period <= 0 {
-		return 0
-	}
-	unit := map[string]int64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}[t.PeriodUnit]
-	if unit > 0 && t.Period > math.MaxInt64/unit {
-		return 0
-	}
-	return t.Period * unit
 }
 
 // row returns the JSON of a function with its numbers.

@@ -2,11 +2,11 @@ package skywalking
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
@@ -156,7 +156,7 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 	if !p.Start.IsZero() {
 		start = p.Start.UnixMilli()
 	}
-	period := periodOf(p)
+	period := cmp.Or(samples.Type.Interval(), defaultGoPeriod)
 	segment := make([]string, len(p.LabelSets))
 	for i, set := range p.LabelSets {
 		for _, l := range set {
@@ -192,32 +192,6 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 		s.Nanos = append(s.Nanos, nanos)
 	}
 	return list
-}
-
-// periodOf returns the time that one sample represents, in ns, at least 1.
-func periodOf(p *profile.Profile) int64 {
-	for i := range p.Tables {
-		t := &p.Tables[i].Type
-		if t.Period <= 0 {
-			continue
-		}
-		unit := time.Nanosecond
-		switch strings.ToLower(t.PeriodUnit) {
-		case "", "ns", "nanoseconds":
-		case "us", "microseconds":
-			unit = time.Microsecond
-		case "ms", "milliseconds":
-			unit = time.Millisecond
-		case "s", "seconds":
-			unit = time.Second
-		default:
-			continue
-		}
-		if t.Period <= math.MaxInt64/int64(unit) {
-			return t.Period * int64(unit)
-		}
-	}
-	return defaultGoPeriod
 }
 
 // samplesOf returns the table that counts samples, or the first one if there is none.
