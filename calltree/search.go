@@ -11,7 +11,7 @@ import (
 // blanks; it skips empty ones.
 func searchWords(search string) []string {
 	var words []string
-	for _, w := range strings.Split(search, ",") {
+	for w := range strings.SplitSeq(search, ",") {
 		if w = strings.TrimSpace(w); w != "" {
 			words = append(words, strings.ToLower(w))
 		}

@@ -124,7 +124,7 @@ func eventTrace(prefix []byte) bool {
 // (field 1), each with a time (8), a sequence (10) or a user (3) as an integer.
 func perfetto(prefix []byte) bool {
 	const packet, wanted = 0x0a, 3
-	for found := 0; found < wanted; found++ {
+	for found := range wanted {
 		if len(prefix) == 0 {
 			return found > 0
 		}

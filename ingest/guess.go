@@ -146,7 +146,7 @@ func jmhFolder(name string) (l Label, ok bool) {
 			params[parts[i]] = parts[i+1]
 		}
 	}
-	for _, kv := range strings.Split(m[4], ",") {
+	for kv := range strings.SplitSeq(m[4], ",") {
 		if jmhParam.MatchString(kv) {
 			k, v, _ := strings.Cut(kv, "=")
 			params[k] = v

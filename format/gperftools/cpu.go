@@ -125,7 +125,7 @@ func (c *cpu) sample() (end bool, err error) {
 		return false, stacktext.ErrSum
 	}
 	c.Begin()
-	for i := uint64(0); i < n; i++ {
+	for i := range n {
 		address, err := c.word()
 		if err != nil {
 			return false, err

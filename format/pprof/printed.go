@@ -131,7 +131,7 @@ func (r *rawParser) head(line string) (err error) {
 // sample reads the names of the types, a sample, or its labels.
 func (r *rawParser) sample(line string) error {
 	if len(r.p.SampleType) == 0 {
-		for _, field := range strings.Fields(line) {
+		for field := range strings.FieldsSeq(line) {
 			field, byDefault := strings.CutSuffix(field, "[dflt]")
 			name, unit, ok := strings.Cut(field, "/")
 			if !ok {
@@ -167,7 +167,7 @@ func (r *rawParser) sample(line string) error {
 		}
 		s.Value = append(s.Value, v)
 	}
-	for _, field := range strings.Fields(ids) {
+	for field := range strings.FieldsSeq(ids) {
 		id, err := strconv.ParseUint(field, 10, 64)
 		if err != nil || id == 0 {
 			return fmt.Errorf("%.40q is not a location", field)

@@ -155,8 +155,7 @@ func describe(t reflect.Type) *Message {
 
 // describe adds the fields of a struct that lies at an offset of the message's.
 func (m *Message) describe(t reflect.Type, offset uintptr) {
-	for i := range t.NumField() {
-		sf := t.Field(i)
+	for sf := range t.Fields() {
 		tag := strings.Fields(sf.Tag.Get("pb"))
 		f := &field{offset: offset + sf.Offset, size: sf.Type.Size()}
 		switch {

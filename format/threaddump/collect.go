@@ -3,6 +3,7 @@ package threaddump
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -285,10 +286,8 @@ func (c *Collector) addHold(address, class []byte) {
 		return
 	}
 	lock := c.dump.lock(address)
-	for _, held := range t.holds {
-		if held == lock {
-			return
-		}
+	if slices.Contains(t.holds, lock) {
+		return
 	}
 	if len(t.holds) == mostHeld {
 		c.notes.Add("a thread holds more than 64 locks; the others are left out", "locks beyond the 64th of a thread are left out", 0)

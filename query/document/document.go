@@ -180,8 +180,8 @@ func hasClientFields(t reflect.Type) bool {
 		return known.(bool)
 	}
 	has := false
-	for i := range t.NumField() {
-		_, client := t.Field(i).Tag.Lookup("client")
+	for field := range t.Fields() {
+		_, client := field.Tag.Lookup("client")
 		has = has || client
 	}
 	withClientFields.Store(t, has)

@@ -126,7 +126,7 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 // override sets the defaults that the tags of an embedded request name: `default:"a=1 b=2"`.
 func override(list []*Parameter, tag reflect.StructTag) {
 	set := func(key string, use func(p *Parameter, text string)) {
-		for _, pair := range strings.Fields(tag.Get(key)) {
+		for pair := range strings.FieldsSeq(tag.Get(key)) {
 			name, text, _ := strings.Cut(pair, "=")
 			i := slices.IndexFunc(list, func(p *Parameter) bool { return p.Name == name })
 			if i < 0 {

@@ -159,7 +159,7 @@ func (x *index) cppFiles(name string) []string {
 		for _, ext := range cExtensions {
 			for _, f := range x.byBase[base+ext] {
 				n := 1
-				for _, dir := range strings.Split(path.Dir(f), "/") {
+				for dir := range strings.SplitSeq(path.Dir(f), "/") {
 					if slices.Contains(parts[:len(parts)-2], dir) {
 						n++
 					}

@@ -256,8 +256,7 @@ func (s *schemas) object(t reflect.Type) map[string]any {
 }
 
 func (s *schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		inner := f.Type
 		if inner.Kind() == reflect.Pointer {

@@ -1,6 +1,7 @@
 package pyroscope
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/server/receiver"
@@ -11,10 +12,8 @@ import (
 // metricOf returns the name of a pprof profile with sample types, for its series: the first
 // that the name of a type tells, else that of the last type.
 func metricOf(types []string) string {
-	for _, t := range types {
-		if t == "wall" {
-			return "wall"
-		}
+	if slices.Contains(types, "wall") {
+		return "wall"
 	}
 	for _, t := range types {
 		switch {

@@ -94,9 +94,7 @@ func (b *batch) apply() {
 	cat.next = b.next
 	cat.rules = b.opts.Rules
 	maps.Copy(cat.benches, b.benches)
-	for key, r := range b.runs {
-		cat.runs[key] = r
-	}
+	maps.Copy(cat.runs, b.runs)
 	maps.Copy(cat.metrics, b.metrics)
 	for _, p := range b.order {
 		if !p.dropped {
