@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
@@ -41,16 +42,16 @@ func (a Amount) in(profiles []store.Profile) ([]int64, error) {
 	least := make([]int64, len(profiles))
 	for i := range profiles {
 		t := &profiles[i].Type
-		v, unit := a.Value*math.Pow10(t.Scale), t.Unit
-		switch {
-		case unit == "milliseconds" && a.Unit == "nanoseconds":
-			v, unit = v/1e6, a.Unit
-		case unit == "microseconds" && a.Unit == "nanoseconds":
-			v, unit = v/1e3, a.Unit
-		case unit == "count" && a.Unit != "" && t.PeriodUnit == a.Unit && t.Period > 0:
-			v, unit = v/float64(t.Period), a.Unit
-		}
-		if a.Unit != "" && a.Unit != unit {
+		v, time := a.Value*math.Pow10(t.Scale), a.Unit == "nanoseconds"
+		switch unit := profile.Nanoseconds(t.Unit); {
+		case a.Unit == "", a.Unit == t.Unit:
+		case time && unit > 0:
+			v /= float64(unit)
+		case time && t.Interval() > 0:
+			v /= float64(t.Interval())
+		case t.Unit == "count" && t.PeriodUnit == a.Unit && t.Period > 0:
+			v /= float64(t.Period)
+		default:
 			return nil, param.Errorf("--min-value is in %s, the value type %s is in %s", a.Unit, t.Name, t.Unit)
 		}
 		least[i] = int64(math.Ceil(min(v, 1<<62)))
