@@ -64,10 +64,9 @@ func TestTablesRead(t *testing.T) {
 	}{
 		{"open", func() error { return nil }, "", ""},
 		{"Profiles", func() error { _, err := s.Profiles(t.Context(), store.Query{}); return err }, "", ""},
-		{"TotalFunctions", total, "fn fn_sample", ""},
-		{"Find", find, "fn fn_sample", ""},
-		{"TotalFunctions, not compacted", total, "fn tree call_path call_path", imported},
-		{"Find, not compacted", find, "fn tree call_path call_path", imported},
+		{"TotalFunctions", total, "fn call_path call_path tree", ""},
+		{"Find", find, "fn call_path call_path tree", ""},
+		{"TotalFunctions, not compacted", total, "fn call_path call_path tree", imported},
 		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree",
 			""},
 		{"Trees of each benchmark", func() error {

@@ -91,7 +91,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
-	f.BoolVar(&o.compact, "compact", false, "then compact the store: queries read it faster, and other programs find rows of functions")
+	f.BoolVar(&o.compact, "compact", false, "then compact the store: other programs find rows of functions, and SQL reads them faster")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	o.reading.AddFlags(c)
 	command.AddProgressFlag(c, &o.progress)

@@ -37,14 +37,14 @@ func open(t testing.TB) *Store {
 	return s
 }
 
-// TestRowCacheAdmits expects nothing kept of the first query, of too large ones, and
+// TestVectorCacheAdmits expects nothing kept of the first query, of too large ones, and
 // of another epoch.
-func TestRowCacheAdmits(t *testing.T) {
+func TestVectorCacheAdmits(t *testing.T) {
 	vector := func(n int) *packedVector {
 		return packed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
 	}
-	var r rowCache
-	r.reset(2 * 3 * vector(10).bytes()) // three vectors
+	var r vectorCache
+	r.reset(3 * vector(10).bytes()) // three vectors
 	if _, keep := r.admit(10); keep {
 		t.Error("the first query of a process keeps what it reads")
 	}
@@ -58,7 +58,7 @@ func TestRowCacheAdmits(t *testing.T) {
 	has := func(want ...int32) {
 		t.Helper()
 		for _, id := range want {
-			if kept(&r, &r.vectors, id) == nil {
+			if r.get(id) == nil {
 				t.Errorf("vector %d was evicted", id)
 			}
 		}
@@ -67,18 +67,14 @@ func TestRowCacheAdmits(t *testing.T) {
 		}
 	}
 	for id := range int32(4) {
-		put(&r, &r.vectors, epoch, id, vector(10))
+		r.put(epoch, id, vector(10))
 	}
 	has(1, 2, 3)
-	put(&r, &r.vectors, epoch, 4, vector(1000)) // larger than the limit
+	r.put(epoch, 4, vector(1000)) // larger than the limit
 	has(1, 2, 3)
-	r.reset(r.rows.Limit())
-	put(&r, &r.vectors, epoch, 1, vector(10)) // of another epoch
-	put(&r, &r.rows, epoch, 1, &packedRows{})
+	r.reset(r.vectors.Limit())
+	r.put(epoch, 1, vector(10)) // of another epoch
 	has()
-	if kept(&r, &r.rows, 1) != nil {
-		t.Error("rows of another epoch were kept")
-	}
 }
 
 // TestCachedAnswers asks again and again while the store changes, with room for

@@ -39,8 +39,6 @@ type listing struct {
 	profiles []store.Profile           // by date, run, import: the order of store.Query.Filter
 	at       map[store.ProfileID]int32 // places in profiles
 	seqs     []int32                   // ids of the rows of all profiles, ascending
-	rows     map[int32]rowKey          // of the ids of profiles that have rows of functions
-	slots    map[int32][]int32         // of each benchmark, those with rows, ascending
 }
 
 // of returns the profiles that a query selects, which requests share. A query that only names profiles, as an
@@ -116,8 +114,7 @@ func (cat *catalog) listing() *listing {
 		return cat.made
 	}
 	n := len(cat.profiles)
-	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n),
-		rows: map[int32]rowKey{}, slots: map[int32][]int32{}}
+	l := &listing{profiles: make([]store.Profile, 0, n), at: make(map[store.ProfileID]int32, n), seqs: make([]int32, 0, n)}
 	runs := cat.runsByID()
 	for _, e := range cat.profiles {
 		p := e.p
@@ -125,18 +122,11 @@ func (cat *catalog) listing() *listing {
 		p.Measure(cat.metrics[pair{e.bench, e.run}])
 		l.profiles = append(l.profiles, p)
 		l.seqs = append(l.seqs, e.id())
-		if e.slot != noSlot {
-			l.rows[e.id()] = rowKey{e.bench, e.slot, e.divisor}
-			l.slots[e.bench] = append(l.slots[e.bench], e.slot)
-		}
 	}
 	slices.Sort(l.seqs)
 	l.profiles = (&store.Query{}).Filter(l.profiles)
 	for i := range l.profiles {
 		l.at[l.profiles[i].ID] = int32(i)
-	}
-	for _, slots := range l.slots {
-		slices.Sort(slots)
 	}
 	cat.made = l
 	return l

@@ -41,11 +41,11 @@ type names struct {
 // view is the committed forest for readers.
 type view struct {
 	*names
-	forest *calltree.Forest // without hash tables: it can be cut, not grown
-	rec    []int32
-	sums   sync.Pool // of *pathSum over this forest
+	forest   *calltree.Forest // without hash tables: it can be cut, not grown
+	rec      []int32
+	pathSums sync.Pool // of *pathSum over this forest
 
-	derivers sync.Pool // of *deriver over this forest
+	tallyPool sync.Pool // of *tally over this forest
 }
 
 // index sorts the functions at the first call.

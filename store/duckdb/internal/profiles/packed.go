@@ -6,11 +6,10 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
-// The cache keeps ascending numbers (paths, functions) as the gaps between them, a byte
+// The cache keeps ascending paths as the gaps between them, a byte
 // each, and values in a byte or two if they are small, which most are. They are read four
 // times as fast as the stored form, and take a fourth of plain columns.
 
@@ -124,24 +123,6 @@ func unpackValues[T uint8 | uint16 | uint32](values []int64, low []T, divisor in
 	}
 }
 
-// at returns the value at a position, which has a key.
-func (c *packedColumn) at(i int, key int32) int64 {
-	var v int64
-	switch {
-	case c.byte1 != nil:
-		v = int64(c.byte1[i])
-	case c.byte2 != nil:
-		v = int64(c.byte2[i])
-	default:
-		v = int64(c.byte4[i])
-	}
-	v *= c.divisor
-	if k, ok := slices.BinarySearch(c.rest.Nodes, key); ok {
-		v += c.rest.Self[k]
-	}
-	return v
-}
-
 func (c *packedColumn) len() int { return len(c.byte1) + len(c.byte2) + len(c.byte4) }
 
 func (c *packedColumn) bytes() int64 {
@@ -195,66 +176,3 @@ func (p *packedVector) vector(buf *calltree.Vector) calltree.Vector {
 }
 
 func (p *packedVector) bytes() int64 { return int64(len(p.gaps)) + p.values.bytes() + 64 }
-
-// packedRows are the rows of fn_sample of one profile, by function, in about 5 bytes each.
-type packedRows struct {
-	gaps        []byte // of the functions
-	self, total packedColumn
-}
-
-// rowPacker sorts and packs the rows of profiles. It reuses its memory.
-type rowPacker struct {
-	has  bitset.Set // functions
-	at   []int32    // of each function its row
-	rows columns    // sorted
-}
-
-func newRowPacker(functions int) *rowPacker {
-	return &rowPacker{has: bitset.New(functions), at: make([]int32, functions)}
-}
-
-// pack packs the rows of one profile.
-func (k *rowPacker) pack(rows columns) *packedRows {
-	for i, fn := range rows.fn {
-		k.has.Add(fn)
-		k.at[fn] = int32(i)
-	}
-	k.rows.fn = k.has.Append(k.rows.fn[:0])
-	k.rows.self, k.rows.total = sized(k.rows.self, len(k.rows.fn)), sized(k.rows.total, len(k.rows.fn))
-	for i, fn := range k.rows.fn {
-		k.rows.self[i], k.rows.total[i] = rows.self[k.at[fn]], rows.total[k.at[fn]]
-	}
-	clear(k.has)
-	return &packedRows{packKeys(k.rows.fn), packColumn(k.rows.fn, k.rows.self), packColumn(k.rows.fn, k.rows.total)}
-}
-
-// unpack reads the rows into r, as those of the profile at a position.
-func (p *packedRows) unpack(r *columns, profile int32) {
-	n := p.self.len()
-	r.profile, r.fn, r.self, r.total = sized(r.profile, n), sized(r.fn, n), sized(r.self, n), sized(r.total, n)
-	for i := range r.profile {
-		r.profile[i] = profile
-	}
-	unpackKeys(r.fn, p.gaps)
-	p.self.unpack(r.self, r.fn)
-	p.total.unpack(r.total, r.fn)
-}
-
-// pick appends the rows of some functions, ascending, to r.
-func (p *packedRows) pick(r *columns, profile int32, fns []int32) {
-	fn, at := int32(-1), 0
-	for i := 0; i < p.self.len() && len(fns) > 0; i++ {
-		var gap int32
-		gap, at = gapAt(p.gaps, at)
-		fn += gap + 1
-		for len(fns) > 0 && fns[0] < fn {
-			fns = fns[1:]
-		}
-		if len(fns) > 0 && fns[0] == fn {
-			r.profile, r.fn = append(r.profile, profile), append(r.fn, fn)
-			r.self, r.total = append(r.self, p.self.at(i, fn)), append(r.total, p.total.at(i, fn))
-		}
-	}
-}
-
-func (p *packedRows) bytes() int64 { return int64(len(p.gaps)) + p.self.bytes() + p.total.bytes() + 64 }

@@ -73,10 +73,10 @@ func copyFresh(ctx context.Context, s *Store, c *driver.Conn) error {
 // TestParts reads a selection in many parts, with rows of functions in the file for none,
 // some or all of the profiles: the answers do not change.
 func TestParts(t *testing.T) {
-	was, scanned := manyNodes, scannedRows
+	was := manyNodes
 	var want []string
 	for written := range 3 {
-		manyNodes, scannedRows = was, scanned
+		manyNodes = was
 		want = testParts(t, several(t, written), want)
 	}
 }
@@ -95,7 +95,6 @@ func testParts(t *testing.T, s *Store, want []string) []string {
 		t.Errorf("%q, want %q", whole, want)
 	}
 	small(t, &manyNodes, 2)
-	small(t, &scannedRows, 5)
 	parts := 0
 	for range s.parts(s.selectProfiles(store.Query{})) {
 		parts++
@@ -110,8 +109,8 @@ func testParts(t *testing.T, s *Store, want []string) []string {
 				t.Errorf("limit %d, %+v:\n%s\nwant\n%s", limit, q, got, want[i%len(want)])
 			}
 		}
-		if kept := s.cache.rows.Len(); (kept > 0) != (limit > 0) || limit > 0 && kept != 12 {
-			t.Errorf("limit %d: the rows of %d profiles were kept", limit, kept)
+		if kept := s.cache.vectors.Len(); (kept > 0) != (limit > 0) || limit > 0 && kept != 12 {
+			t.Errorf("limit %d: %d vectors were kept", limit, kept)
 		}
 	}
 	return want

@@ -2,10 +2,11 @@
 //
 // All profiles share one forest of call paths: a profile is a sparse vector of self
 // values over it, encoded as one blob (table tree). The self and total value of each
-// function in each profile are derived from it, and rows (table fn_sample) after Compact. There are no indexes and no
-// primary keys: this package keeps identities unique, and scans of columns were
-// faster than look-ups at every size measured. store/duckdb/FORMAT.md documents every
-// table and every byte.
+// function in each profile are derived from it by every query; Compact writes them as rows
+// (table fn_sample) for other programs and users' SQL. There are no indexes and no primary
+// keys: this package keeps identities unique, and scans of columns were faster than
+// look-ups at every size measured. store/duckdb/FORMAT.md documents every table and every
+// byte.
 //
 // In memory are the catalogs (benchmarks, runs, metrics and the descriptions of
 // profiles; at most some kilobytes per profile) and, from the first query that needs
@@ -51,7 +52,7 @@ type Store struct {
 
 	catalog catalog
 	dict    dictionary
-	cache   rowCache
+	cache   vectorCache
 	decoded atomic.Pointer[view] // the forest of the decoders
 }
 
@@ -148,11 +149,11 @@ func RegisterDecoders(s *Store, c *driver.Conn) error {
 	for _, d := range []struct {
 		name   string
 		fields []driver.Field
-		fill   func(*view, *sweeper, calltree.Vector, func(n int) *driver.Lists)
+		fill   func(t *tally, vector calltree.Vector, grow func(n int) *driver.Lists)
 	}{
-		{"dendro_self", fields[:2], (*view).fillSelf},
-		{"dendro_nodes", fields, (*view).fillNodes},
-		{"dendro_functions", functions, (*view).fillFunctions},
+		{"dendro_self", fields[:2], fillSelf},
+		{"dendro_nodes", fields, fillNodes},
+		{"dendro_functions", functions, fillFunctions},
 	} {
 		decode := func(in driver.Chunk, out *driver.Lists) error {
 			v := s.decoded.Load()
@@ -161,7 +162,8 @@ func RegisterDecoders(s *Store, c *driver.Conn) error {
 			}
 			blobs, valid := driver.Column[driver.Text](in, 0), in.Valid(0)
 			var vector calltree.Vector
-			var sw sweeper
+			all := v.tallies(nil)
+			defer all.release()
 			for row := range blobs {
 				if !valid.At(row) {
 					continue
@@ -170,7 +172,7 @@ func RegisterDecoders(s *Store, c *driver.Conn) error {
 				if vector, err = encoding.Decode(blobs[row].Bytes(), len(v.rec), vector); err != nil {
 					return err
 				}
-				d.fill(v, &sw, vector, func(n int) *driver.Lists {
+				d.fill(all.of(0), vector, func(n int) *driver.Lists {
 					out.Grow(row, n)
 					return out
 				})
@@ -185,40 +187,31 @@ func RegisterDecoders(s *Store, c *driver.Conn) error {
 }
 
 // fillSelf fills the list of length n that grow returns with the entries of a vector.
-func (v *view) fillSelf(_ *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
+func fillSelf(_ *tally, vector calltree.Vector, grow func(n int) *driver.Lists) {
 	out := grow(len(vector.Nodes))
 	copy(driver.FieldOf[int32](out, 0), vector.Nodes)
 	copy(driver.FieldOf[int64](out, 1), vector.Self)
 }
 
 // fillNodes is fillSelf for all call nodes.
-func (v *view) fillNodes(sw *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
-	v.sweep(sw, vector)
-	defer sw.reset()
-	out := grow(len(sw.touched))
-	copy(driver.FieldOf[int32](out, 0), sw.touched)
-	selfs, totals := driver.FieldOf[int64](out, 1), driver.FieldOf[int64](out, 2)
-	for i, p := range sw.touched {
-		selfs[i], totals[i] = sw.self[p], sw.total[p]
-	}
+func fillNodes(t *tally, vector calltree.Vector, grow func(n int) *driver.Lists) {
+	var nodes columns
+	t.add(vector, 0)
+	t.walk(func(n *tallyNode, a *amount) { nodes.add(0, n.path, a.self.sum, a.total.sum) })
+	nodes.fill(grow)
 }
 
 // fillFunctions is fillSelf for the rows of functions.
-func (v *view) fillFunctions(sw *sweeper, vector calltree.Vector, grow func(n int) *driver.Lists) {
-	v.sweep(sw, vector)
-	defer sw.reset()
+func fillFunctions(t *tally, vector calltree.Vector, grow func(n int) *driver.Lists) {
 	var rows columns
-	sw.rows(&rows, 0)
-	out := grow(len(rows.fn))
-	copy(driver.FieldOf[int32](out, 0), rows.fn)
-	copy(driver.FieldOf[int64](out, 1), rows.self)
-	copy(driver.FieldOf[int64](out, 2), rows.total)
+	t.add(vector, 0)
+	t.rows(&rows, 0)
+	rows.fill(grow)
 }
 
-// sweep computes the nodes and functions of a vector.
-func (v *view) sweep(sw *sweeper, vector calltree.Vector) {
-	sw.grow(len(v.rec), len(v.functions))
-	sw.add(vector)
-	sw.finish(v.forest.Paths.Parent)
-	sw.functions(&v.forest.Paths, v.rec)
+func (r *columns) fill(grow func(n int) *driver.Lists) {
+	out := grow(len(r.fn))
+	copy(driver.FieldOf[int32](out, 0), r.fn)
+	copy(driver.FieldOf[int64](out, 1), r.self)
+	copy(driver.FieldOf[int64](out, 2), r.total)
 }

@@ -168,12 +168,12 @@ func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 // so that the stream does not use the store.
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
 	chunks := make([][]columns, driver.Workers)
-	var n *names
+	var v *view
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(ctx, c); err != nil {
+		if v, err = s.dict.reader(ctx, c); err != nil {
 			return err
 		}
-		return s.eachSample(ctx, c, sel, n, wanted, func(w int, r columns) {
+		return s.eachSample(ctx, c, sel, v, wanted, func(w int, r columns) {
 			chunks[w] = append(chunks[w], r.clone())
 		})
 	})
@@ -181,20 +181,20 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 		return nil, err
 	}
 	set := &store.FunctionSet{Profiles: sel.profiles}
-	if n == nil {
+	if v == nil {
 		set.Rows = func(func(store.FunctionRows, error) bool) {}
 		return set, nil
 	}
-	used := bitset.New(len(n.functions))
+	used := bitset.New(len(v.functions))
 	list := slices.Concat(chunks...)
 	for i := range list {
 		for _, fn := range list[i].fn {
 			used.Add(fn)
 		}
 	}
-	ids := n.inOrder(used)
-	set.Functions = n.copies(ids)
-	index := make([]int32, len(n.functions))
+	ids := v.inOrder(used)
+	set.Functions = v.copies(ids)
+	index := make([]int32, len(v.functions))
 	for at, id := range ids {
 		index[id] = int32(at)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -85,13 +86,21 @@ const (
 
 // write appends the rows of profiles, which are in the order of byBenchmark.
 func (w *rowWriter) write(ctx context.Context, vs *vectors, list []*entry) error {
+	all, bufs := w.v.tallies(nil), make([]calltree.Vector, driver.Workers)
+	defer all.release()
 	for from := 0; from < len(list); {
 		part := someNodes(list[from:], sortedNodes)
 		rows, divisors := make([]columns, len(part)), make([]int64, len(part))
-		err := w.v.deriveEach(ctx, vs.part(from, from+len(part)), func(_, i int, d *deriver) {
-			divisors[i], _ = encoding.Divisor(d.buf.Self)
-			d.of(w.v, d.buf, 0)
-			rows[i] = d.rows.clone()
+		err := spread(len(part), perWorker, func(worker, i int) error {
+			vector, err := vs.at(from+i, &bufs[worker])
+			if err != nil {
+				return err
+			}
+			divisors[i], _ = encoding.Divisor(vector.Self)
+			t := all.of(worker)
+			t.add(vector, 0)
+			t.rows(&rows[i], 0)
+			return ctx.Err()
 		})
 		if err != nil {
 			return err

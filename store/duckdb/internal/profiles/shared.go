@@ -127,7 +127,7 @@ func NewVectorSum(ctx context.Context, c *driver.Conn) (*VectorSum, error) {
 		return nil, err
 	}
 	x := &VectorSum{paths: int(n)}
-	x.sw.growVector(x.paths)
+	x.sw.grow(x.paths)
 	return x, nil
 }
 
@@ -200,26 +200,18 @@ func countNodes(ctx context.Context, nodes int) error {
 // Forest returns the forest of the sum.
 func (p *PathSum) Forest() *calltree.Forest { return p.v.forest }
 
-// FunctionSum finds what a function took in encoded vectors.
+// FunctionSum finds what a function took in encoded vectors. The caller releases it.
 type FunctionSum struct {
-	v       *view
-	fn      int32 // -1: no path has it
-	workers []functionWorker
+	v   *view
+	all *tallies // nil: no path has the function
+	by  []functionWorker
 }
 
 // functionWorker belongs to one goroutine.
 type functionWorker struct {
-	below []uint8 // of each path: whether the function is on it, once that is known
-	buf   calltree.Vector
-	trail []int32
+	buf  calltree.Vector
+	rows columns
 }
-
-// What functionWorker.below says.
-const (
-	notKnown uint8 = iota
-	isAbove
-	isBelow
-)
 
 // NewFunctionSum returns one for the function of a name.
 func NewFunctionSum(ctx context.Context, s *Store, c *driver.Conn, name string) (*FunctionSum, error) {
@@ -227,62 +219,37 @@ func NewFunctionSum(ctx context.Context, s *Store, c *driver.Conn, name string) 
 	if err != nil {
 		return nil, err
 	}
-	f := &FunctionSum{v: v, fn: -1, workers: make([]functionWorker, driver.Workers)}
+	f := &FunctionSum{v: v, by: make([]functionWorker, driver.Workers)}
 	if found := v.find([]string{name}); len(found) > 0 {
-		f.fn = found[0]
+		f.all = v.tallies(found)
 	}
 	return f, nil
 }
 
-// Add calls f with self and total of each vector, on several goroutines.
+// Add calls f with self and total of the vectors that have the function, on several goroutines.
 func (s *FunctionSum) Add(ctx context.Context, blobs [][]byte, f func(i int, self, total int64)) error {
-	if s.fn < 0 {
+	if s.all == nil {
 		return ctx.Err()
 	}
-	return spread(len(blobs), perWorker, func(w, i int) error {
-		worker := &s.workers[w]
-		if worker.below == nil {
-			worker.below = make([]uint8, len(s.v.rec))
-		}
-		var err error
-		if worker.buf, err = encoding.Decode(blobs[i], len(s.v.rec), worker.buf); err != nil {
+	return spread(len(blobs), perWorker, func(w, i int) (err error) {
+		x, t := &s.by[w], s.all.of(w)
+		if x.buf, err = encoding.Decode(blobs[i], len(s.v.rec), x.buf); err != nil {
 			return err
 		}
-		self, total := int64(0), int64(0)
-		for k, p := range worker.buf.Nodes {
-			if !worker.isBelow(s, p) {
-				continue
-			}
-			total += worker.buf.Self[k]
-			if s.v.forest.Paths.Item[p] == s.fn {
-				self += worker.buf.Self[k]
-			}
+		x.rows.reset()
+		t.add(x.buf, 0)
+		if t.rows(&x.rows, 0); len(x.rows.fn) > 0 {
+			f(i, x.rows.self[0], x.rows.total[0])
 		}
-		f(i, self, total)
 		return ctx.Err()
 	})
 }
 
-// isBelow reports whether the function is on a path.
-func (w *functionWorker) isBelow(s *FunctionSum, p int32) bool {
-	parent, item := s.v.forest.Paths.Parent, s.v.forest.Paths.Item
-	known := isAbove
-	w.trail = w.trail[:0]
-	for ; p != calltree.NoNode; p = parent[p] {
-		if w.below[p] != notKnown {
-			known = w.below[p]
-			break
-		}
-		w.trail = append(w.trail, p)
-		if item[p] == s.fn {
-			known = isBelow
-			break
-		}
+// Release keeps its memory for the next one.
+func (s *FunctionSum) Release() {
+	if s.all != nil {
+		s.all.release()
 	}
-	for _, p := range slices.Backward(w.trail) {
-		w.below[p] = known
-	}
-	return known == isBelow
 }
 
 // NoTree returns a tree of nothing.

@@ -3,39 +3,73 @@ package profiles
 import (
 	"context"
 	"math"
+	"math/bits"
+	"slices"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// Sums over rows are computed in Go while DuckDB's chunks stream by: dense
-// arrays over functions beat a hash aggregate with several sums four times, and
-// the numbers of a profile (its whole, its metric) need no join.
+// Sums are computed in Go: dense arrays over functions beat a hash aggregate of DuckDB with several
+// sums four times, and the numbers of a profile (its whole, its metric) need no join.
 
 // SumFunctions adds up functions and their shares.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	parts := make([][]store.FunctionSum, driver.Workers)
-	var n *names
+	var v *view
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(ctx, c); err != nil {
+		if v, err = s.dict.reader(ctx, c); err != nil {
 			return err
 		}
-		inverse := inverseSums(sel.profiles)
-		return s.eachSample(ctx, c, sel, n, nil, func(w int, rows columns) {
+		all := v.tallies(nil)
+		defer all.release()
+		add := func(w int, t *tally) {
 			if parts[w] == nil {
-				parts[w] = make([]store.FunctionSum, len(n.functions))
+				parts[w] = make([]store.FunctionSum, len(v.functions))
 			}
-			sumRows(parts[w], rows, inverse)
+			t.addTo(parts[w])
+		}
+		err = s.eachVector(ctx, c, sel, v, func(w, at int, vector calltree.Vector) {
+			t, inverse := all.of(w), 0.0
+			if sum := sel.profiles[at].Sum; sum > 0 {
+				inverse = 1 / float64(sum)
+			}
+			alone := len(vector.Self) > 0 && slices.Min(vector.Self) < 0
+			if alone {
+				add(w, t)
+			}
+			if t.add(vector, inverse); alone || t.full() {
+				add(w, t)
+			}
 		})
+		for w, t := range all.list {
+			if t != nil {
+				add(w, t)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if n == nil {
+	if v == nil {
 		return &store.FunctionSums{Profiles: sel.profiles}, nil
 	}
-	return n.sums(sel.profiles, parts), nil
+	return v.sums(sel.profiles, parts), nil
+}
+
+// addTo adds the profiles of a tally to sums, and removes them.
+func (t *tally) addTo(sums []store.FunctionSum) {
+	t.each(func(fn int32, a *amount) {
+		r := &sums[fn]
+		r.Profiles += int64(bits.OnesCount64(a.total.profiles))
+		r.Self += a.self.sum
+		r.Total += a.total.sum
+		r.SelfShare += a.self.share
+		r.TotalShare += a.total.share
+	})
 }
 
 // sums returns the sums of the functions that occur, in order of their names.
@@ -65,65 +99,40 @@ func (n *names) sums(profiles []store.Profile, parts [][]store.FunctionSum) *sto
 	return sums
 }
 
-// inverseSums returns 1 ÷ Sum of each profile, 0 for an empty one.
-func inverseSums(profiles []store.Profile) []float64 {
-	inverse := make([]float64, len(profiles))
-	for i := range profiles {
-		if sum := profiles[i].Sum; sum > 0 {
-			inverse[i] = 1 / float64(sum)
-		}
-	}
-	return inverse
-}
-
-// sumRows adds rows to the sums of a worker.
-func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
-	n := len(rows.fn)
-	profiles, selfs, totals := rows.profile[:n], rows.self[:n], rows.total[:n]
-	for i, fn := range rows.fn {
-		r, self, total, share := &sums[fn], selfs[i], totals[i], inverse[profiles[i]]
-		r.Profiles++
-		r.Self += self
-		r.Total += total
-		r.SelfShare += float64(self) * share
-		r.TotalShare += float64(total) * share
-	}
-}
-
-// FunctionMoments computes moments in DuckDB.
+// FunctionMoments computes moments.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	out := &store.MomentSet{}
 	parts := make([]sums, driver.Workers)
-	var n *names
+	var v *view
 	var series *series
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(ctx, c); err != nil {
+		if v, err = s.dict.reader(ctx, c); err != nil {
 			return err
 		}
 		series = newSeries(sel.profiles, m, &out.Benchmarks)
-		return s.eachSample(ctx, c, sel, n, nil, func(w int, rows columns) {
+		return s.eachSample(ctx, c, sel, v, nil, func(w int, rows columns) {
 			p := &parts[w]
 			if p.index == nil {
 				p.index = make([][]int32, len(out.Benchmarks))
 			}
-			p.add(series, rows, len(n.functions))
+			p.add(series, rows, len(v.functions))
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	out.Profiles = sel.profiles
-	if n == nil {
+	if v == nil {
 		return out, nil
 	}
-	all := mergeSums(parts, len(n.functions))
-	used := bitset.New(len(n.functions))
+	all := mergeSums(parts, len(v.functions))
+	used := bitset.New(len(v.functions))
 	for i := range all.rows {
 		used.Add(all.rows[i].fn)
 	}
-	ids := n.inOrder(used)
-	out.Functions = n.copies(ids)
-	place := make([]int32, len(n.functions)) // of each function in ids
+	ids := v.inOrder(used)
+	out.Functions = v.copies(ids)
+	place := make([]int32, len(v.functions)) // of each function in ids
 	for at, fn := range ids {
 		place[fn] = int32(at)
 	}

@@ -14,7 +14,7 @@ import (
 func TestTakeVector(t *testing.T) {
 	const paths = 1 << 20
 	var sw sweeper
-	sw.grow(paths, 1)
+	sw.grow(paths)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, spread := range []int32{1, 100, 3000, paths} {
 		for _, n := range []int{0, 1, 500, 1024, 5000} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -26,7 +27,7 @@ type vectors struct {
 	blob  [][]byte
 	ready []*packedVector // where blob is nil
 	modes [][]modeBlob
-	keep  *rowCache // of decoded rows, if they are still of that epoch; nil: no cache
+	keep  *vectorCache // of decoded vectors, if they are still of that epoch; nil: no cache
 	epoch int
 }
 
@@ -42,7 +43,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
-		if vs.ready[i] = kept(&s.cache, &s.cache.vectors, id); vs.ready[i] != nil {
+		if vs.ready[i] = s.cache.get(id); vs.ready[i] != nil {
 			continue
 		}
 		if vs.blob[i] = s.cache.takeBlob(id); vs.blob[i] == nil {
@@ -69,11 +70,6 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		return vs, nil
 	}
 	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
-}
-
-// part returns the vectors at some positions, without modes.
-func (vs *vectors) part(from, to int) *vectors {
-	return &vectors{ids: vs.ids[from:to], limit: vs.limit, blob: vs.blob[from:to], ready: vs.ready[from:to], keep: vs.keep, epoch: vs.epoch}
 }
 
 // preloadedNodes is the maximum number of call nodes of profiles that Preload reads. Their
@@ -151,7 +147,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	}
 	if vs.keep != nil {
 		vs.ready[i], vs.blob[i] = packed(*buf), nil
-		put(vs.keep, &vs.keep.vectors, vs.epoch, vs.ids[i], vs.ready[i])
+		vs.keep.put(vs.epoch, vs.ids[i], vs.ready[i])
 	}
 	return *buf, nil
 }
@@ -442,23 +438,25 @@ func (v *view) above(sum *pathSum, percent float64) (used bitset.Set, values []i
 	return used, values
 }
 
-// parts yields a selection, or parts of it in the order of the file if it is large.
-func (s *Store) parts(sel *selection) iter.Seq[*selection] {
-	return func(yield func(*selection) bool) {
+// parts yields a selection, or parts of it in the order of the file if it is large, and where
+// their profiles stand in it.
+func (s *Store) parts(sel *selection) iter.Seq2[*selection, []int32] {
+	return func(yield func(*selection, []int32) bool) {
+		list := column.Places[int32](len(sel.profiles))
 		if sel.nodes() < manyNodes {
-			yield(sel)
+			yield(sel, list)
 			return
 		}
-		list := slices.SortedFunc(slices.Values(sel.profiles), func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+		slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(sel.profiles[a].Seq, sel.profiles[b].Seq) })
 		once := !s.cache.keeps(bytesPerNode * sel.nodes())
 		for len(list) > 0 {
 			n, nodes := 0, 0
 			for ; n < len(list) && nodes < manyNodes/2; n++ {
-				nodes += list[n].Nodes
+				nodes += sel.profiles[list[n]].Nodes
 			}
-			part := s.selectionOf(list[:n])
+			part := s.selectionOf(column.Pick(sel.profiles, list[:n]))
 			part.once = once
-			if !yield(part) {
+			if !yield(part, list[:n]) {
 				return
 			}
 			list = list[n:]
@@ -510,7 +508,7 @@ const wordsPerWorker = 1 << 10
 
 // newSum returns a sum of nothing, release keeps it for the next query.
 func (v *view) newSum() *pathSum {
-	if p, ok := v.sums.Get().(*pathSum); ok {
+	if p, ok := v.pathSums.Get().(*pathSum); ok {
 		return p
 	}
 	return &pathSum{self: make([]int64, len(v.rec)), has: bitset.New(len(v.rec))}
@@ -523,5 +521,5 @@ func (v *view) release(p *pathSum) {
 		}
 	}
 	clear(p.has)
-	v.sums.Put(p)
+	v.pathSums.Put(p)
 }

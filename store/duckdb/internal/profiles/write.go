@@ -160,11 +160,11 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 				continue
 			}
 			s.rows.paths = w.translations.Of(rec.Forest, w).Paths(rec.Forest, v.Nodes, s.rows.paths)
-			s.sweeper.growVector(w.paths.Len())
+			s.sweeper.grow(w.paths.Len())
 			s.sweeper.add(calltree.Vector{Nodes: s.rows.paths, Self: v.Self})
 		}
 	}
-	s.sweeper.growVector(w.paths.Len())
+	s.sweeper.grow(w.paths.Len())
 	s.sweeper.add(old)
 	s.sweeper.finish(w.paths.Parent)
 }

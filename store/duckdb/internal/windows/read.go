@@ -315,6 +315,7 @@ func (s *Store) Function(ctx context.Context, q continuous.Query, name string, s
 		if err != nil {
 			return err
 		}
+		defer sum.Release()
 		err = sel.vectors(ctx, func(l continuous.Level, ch driver.Chunk) error {
 			from := len(a.totals)
 			if err := a.add(l, ch); err != nil {
