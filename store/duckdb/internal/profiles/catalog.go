@@ -83,12 +83,6 @@ type runEntry struct {
 // pair identifies metrics: ids of a benchmark and a run.
 type pair struct{ bench, run int32 }
 
-// rowKey is how the rows of functions of a profile are stored.
-type rowKey struct {
-	bench, slot int32
-	divisor     int64 // of all values
-}
-
 // noSlot is the slot of a profile whose rows of functions are not written.
 const noSlot = int32(-1)
 

@@ -60,7 +60,7 @@ func (s *Store) commitDelete(ctx context.Context, c *driver.Conn, gone map[store
 // removeUnused removes the metrics, benchmarks with their verdicts, and runs that only the profiles of the
 // ids refer to, before these profiles are removed.
 func removeUnused(ctx context.Context, c *driver.Conn, ids []int32) error {
-	if err := selectIDs(c, ids, false); err != nil {
+	if err := selectIDs(c, ids); err != nil {
 		return err
 	}
 	const going, staying = "FROM profile WHERE id IN (SELECT id FROM selected)", "FROM profile WHERE id NOT IN (SELECT id FROM selected)"

@@ -84,7 +84,7 @@ func (s *Store) writing(ctx context.Context, what string, f func(c *driver.Conn)
 // and users must not see them.
 
 // Session is the SQL that a connection needs before this package can use it.
-const Session = selectedTables + "; " + keysTable
+const Session = selectedTable + "; " + keysTable
 
 // Load reads the catalogs of a database that was just opened.
 func Load(ctx context.Context, s *Store, c *driver.Conn) error {

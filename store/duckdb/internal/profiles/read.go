@@ -13,14 +13,13 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// selectedTables creates the tables with the ids of profiles or functions, and with the
-// slots of profiles, that a statement joins. They are filled inside a transaction that is
-// rolled back, or emptied after use.
-const selectedTables = `CREATE TEMP TABLE selected(id INTEGER, is_fn BOOLEAN); CREATE TEMP TABLE selected_row(bench INTEGER, slot INTEGER)`
+// selectedTable creates the table with the ids of profiles or functions that a statement
+// joins. It is filled inside a transaction that is rolled back, or emptied after use.
+const selectedTable = `CREATE TEMP TABLE selected(id INTEGER)`
 
 // selectIDs adds ids to table selected.
-func selectIDs(c *driver.Conn, ids []int32, functions bool) error {
-	return c.Append("temp", "selected", len(ids), ids, slices.Repeat([]bool{functions}, len(ids)))
+func selectIDs(c *driver.Conn, ids []int32) error {
+	return c.Append("temp", "selected", len(ids), ids)
 }
 
 // selection holds the profiles of a query and how SQL finds their rows.
@@ -67,7 +66,7 @@ func (sel *selection) condition() (where string, join bool) {
 	}
 	where = fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
 	if join = sel.inRange != len(sel.profiles); join {
-		where += " AND profile IN (SELECT id FROM selected WHERE NOT is_fn)"
+		where += " AND profile IN (SELECT id FROM selected)"
 	}
 	return where, join
 }
@@ -267,7 +266,7 @@ func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (ma
 		if len(ids) == 0 {
 			return nil
 		}
-		return c.ReadTx(func() error { return selectIDs(c, ids, true) }, func() error {
+		return c.ReadTx(func() error { return selectIDs(c, ids) }, func() error {
 			const sql = "SELECT fn, arg_min(name, (grp <> ?, name)) FROM raw_name WHERE fn IN (SELECT id FROM selected) GROUP BY fn"
 			var row rawName
 			return c.Rows(ctx, sql, []any{group}, []any{&row.fn, &row.name}, func() error {

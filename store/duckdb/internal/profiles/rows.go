@@ -102,18 +102,6 @@ func (sel *selection) byBenchmark() []int32 {
 // nodes have a self value.
 const bytesPerNode = 1
 
-// inSelectedRows is the condition that joins table selected_row.
-const inSelectedRows = "(bench, slot) IN (SELECT (bench, slot) FROM selected_row)"
-
-// selectRows adds profiles to table selected_row.
-func selectRows(c *driver.Conn, keys []rowKey) error {
-	benches, slots := make([]int32, len(keys)), make([]int32, len(keys))
-	for i, k := range keys {
-		benches[i], slots[i] = k.bench, k.slot
-	}
-	return c.Append("temp", "selected_row", len(keys), benches, slots)
-}
-
 // manyNodes is the number of call nodes of a selection whose vectors are read in parts, because
 // DuckDB keeps the whole result of a statement in memory. A variable for tests.
 var manyNodes = 1 << 26

@@ -70,6 +70,12 @@ type rowWriter struct {
 	}
 }
 
+// rowKey is how the rows of a profile are stored.
+type rowKey struct {
+	slot    int32
+	divisor int64 // of all values
+}
+
 // rowSeries are the rows of one function and kind.
 type rowSeries struct {
 	count, at int32 // rows, and the place of the next one
@@ -143,7 +149,7 @@ func (w *rowWriter) group(bench int32, rows []columns, divisors []int64) error {
 	for i := range rows {
 		slot := w.next[bench]
 		w.next[bench]++
-		w.keys = append(w.keys, rowKey{bench, slot, g})
+		w.keys = append(w.keys, rowKey{slot, g})
 		for k, fn := range rows[i].fn {
 			self, callees := encoding.Quotient(rows[i].self[k], g), encoding.Quotient(rows[i].total[k]-rows[i].self[k], g)
 			s := &w.series[seriesOf(fn, self, callees)]

@@ -118,7 +118,7 @@ func (sel *selection) query(ctx context.Context, c *driver.Conn, sql, end string
 	if !join {
 		return read()
 	}
-	return c.ReadTx(func() error { return selectIDs(c, sel.ids(), false) }, read)
+	return c.ReadTx(func() error { return selectIDs(c, sel.ids()) }, read)
 }
 
 func (vs *vectors) setBlobs(ch driver.Chunk, at func(id int32) int32) {

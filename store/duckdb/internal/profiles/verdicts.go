@@ -55,7 +55,7 @@ func (s *Store) Verdicts(ctx context.Context, of []testrun.Benchmark) (v store.V
 		v.List = nil
 		sql := "FROM verdict"
 		if len(of) > 0 {
-			if err := selectIDs(c, ids, false); err != nil {
+			if err := selectIDs(c, ids); err != nil {
 				return err
 			}
 			defer c.Exec("DELETE FROM selected")
@@ -91,7 +91,7 @@ func (s *Store) KeepVerdicts(ctx context.Context, list []store.Verdict) error {
 			return nil
 		}
 		return c.WriteTx(func() error {
-			if err := selectIDs(c, ids, false); err != nil {
+			if err := selectIDs(c, ids); err != nil {
 				return err
 			}
 			if err := c.Exec("DELETE FROM verdict WHERE bench IN (SELECT id FROM selected); DELETE FROM selected"); err != nil {

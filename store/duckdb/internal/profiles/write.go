@@ -413,14 +413,12 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 		return nil
 	}
 	ids := make([]int32, len(entries))
-	var keys []rowKey
+	rows := false
 	gone := map[int32]bool{}
 	for i, e := range entries {
 		ids[i] = e.id()
 		gone[e.id()] = true
-		if e.slot != noSlot {
-			keys = append(keys, rowKey{e.bench, e.slot, e.divisor})
-		}
+		rows = rows || e.slot != noSlot
 	}
 	sources := map[int32]bool{}
 	for _, e := range entries {
@@ -435,14 +433,12 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 			}
 		}
 	}
-	if err := selectIDs(c, ids, false); err != nil {
+	if err := selectIDs(c, ids); err != nil {
 		return err
 	}
-	if len(keys) > 0 {
-		if err := selectRows(c, keys); err != nil {
-			return err
-		}
-		if err := c.Query(ctx, "DELETE FROM fn_sample WHERE "+inSelectedRows, nil, nil); err != nil {
+	if rows {
+		const sql = "DELETE FROM fn_sample WHERE (bench, slot) IN (SELECT (bench, slot) FROM profile WHERE id IN (SELECT id FROM selected))"
+		if err := c.Query(ctx, sql, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -459,5 +455,5 @@ func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*en
 			return err
 		}
 	}
-	return c.Exec("DELETE FROM selected; DELETE FROM selected_row")
+	return c.Exec("DELETE FROM selected")
 }
