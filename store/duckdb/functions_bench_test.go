@@ -15,7 +15,7 @@ var benchStore = flag.String("bench-store", "", "file of a compacted store that 
 // BenchmarkFunctions measures what is computed from vectors: what all functions take (`top`), one function in
 // each profile (`find`), all functions in each profile and their moments. It compares this with reading the
 // rows of functions that Compact writes, which only other programs do. Each has a store
-// that was just opened (first) and one that keeps vectors in memory (later).
+// that was just opened (first) and one that keeps vectors and rows in memory (later).
 func BenchmarkFunctions(b *testing.B) {
 	path := *benchStore
 	if path == "" {

@@ -6,34 +6,38 @@ import (
 	"github.com/dendroprof/dendro/internal/lru"
 )
 
-// defaultCache is the maximum size of decoded vectors in memory, in bytes.
+// defaultCache is the maximum size of decoded vectors and rows in memory, in bytes.
 const defaultCache = 256 << 20
 
-// vectorCache keeps the vectors of profiles that queries read: those of a stored profile never
-// change, and reading them from DuckDB and decoding them is most of the work of adding them
-// up. It evicts the profiles that were least recently used.
+// cache keeps the vectors of profiles that queries read, and the rows of functions that they
+// compute: those of a stored profile never change, and reading, decoding and computing them is
+// most of the work of adding them up. It evicts the profiles that were least recently used.
 // A process that runs one query and ends keeps nothing.
-type vectorCache struct {
-	mu      sync.Mutex
-	queries int
-	epoch   int // of the ids: entries of another one are not kept
-	vectors lru.Cache[int32, *packedVector]
+type cache struct {
+	mu        sync.Mutex
+	queries   int
+	functions int // queries for functions
+	epoch     int // of the ids: entries of another one are not kept
+	vectors   lru.Cache[int32, *packedVector]
+	rows      lru.Cache[int32, *packedRows]
 
 	preloaded map[int32][]byte // encoded vectors, each for the next query that reads it
 }
 
 // reset removes everything, because ids have a new meaning, and sets the limit.
-func (r *vectorCache) reset(limit int64) {
+// Vectors and rows have a half of it each.
+func (r *cache) reset(limit int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.epoch++
-	r.vectors.Reset(limit)
+	r.vectors.Reset(limit / 2)
+	r.rows.Reset(limit / 2)
 	r.preloaded = nil
 }
 
 // preload keeps encoded vectors, each until takeBlob, and all until release at most. It
 // replaces those of an earlier call.
-func (r *vectorCache) preload(epoch int, blobs map[int32][]byte) (release func()) {
+func (r *cache) preload(epoch int, blobs map[int32][]byte) (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch == r.epoch {
@@ -47,7 +51,7 @@ func (r *vectorCache) preload(epoch int, blobs map[int32][]byte) (release func()
 }
 
 // takeBlob returns a preloaded vector, or nil.
-func (r *vectorCache) takeBlob(id int32) []byte {
+func (r *cache) takeBlob(id int32) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	blob := r.preloaded[id]
@@ -57,33 +61,45 @@ func (r *vectorCache) takeBlob(id int32) []byte {
 
 // admit counts a query that reads about so many bytes and reports whether to keep
 // them, under the epoch returned.
-func (r *vectorCache) admit(bytes int) (epoch int, keep bool) {
+func (r *cache) admit(bytes int) (epoch int, keep bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queries++
 	return r.epoch, r.queries > 1 && int64(bytes) <= r.vectors.Limit()
 }
 
-// get returns the vector of a profile, read-only, or nil.
-func (r *vectorCache) get(id int32) *packedVector {
+// commandQueries is how many queries for functions a command asks. Their sums take less time
+// without the rows of each profile.
+const commandQueries = 2
+
+// admitRows is admit for a query that computes the rows of profiles of so many bytes.
+func (r *cache) admitRows(bytes int) (epoch int, keep bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v, _ := r.vectors.Get(id)
+	r.functions++
+	return r.epoch, r.functions > commandQueries && int64(bytes) <= r.rows.Limit()
+}
+
+// kept returns what a cache of r has of a profile, read-only, or nil.
+func kept[V any](r *cache, of *lru.Cache[int32, V], id int32) V {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, _ := of.Get(id)
 	return v
 }
 
 // keeps reports whether admit would keep so many bytes of one more query.
-func (r *vectorCache) keeps(bytes int) bool {
+func (r *cache) keeps(bytes int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.queries > 0 && int64(bytes) <= r.vectors.Limit()
 }
 
-// put adds the vector of a profile, unless ids have a new meaning since the epoch.
-func (r *vectorCache) put(epoch int, id int32, v *packedVector) {
+// keep adds what is of a profile to a cache of r, unless ids have a new meaning since the epoch.
+func keep[V interface{ bytes() int64 }](r *cache, of *lru.Cache[int32, V], epoch int, id int32, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if epoch == r.epoch && v.bytes() <= r.vectors.Limit() {
-		r.vectors.Put(id, v, v.bytes())
+	if epoch == r.epoch && v.bytes() <= of.Limit() {
+		of.Put(id, v, v.bytes())
 	}
 }

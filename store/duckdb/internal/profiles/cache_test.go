@@ -37,28 +37,28 @@ func open(t testing.TB) *Store {
 	return s
 }
 
-// TestVectorCacheAdmits expects nothing kept of the first query, of too large ones, and
+// TestCacheAdmits expects nothing kept of the first query, of too large ones, and
 // of another epoch.
-func TestVectorCacheAdmits(t *testing.T) {
+func TestCacheAdmits(t *testing.T) {
 	vector := func(n int) *packedVector {
 		return packed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
 	}
-	var r vectorCache
-	r.reset(3 * vector(10).bytes()) // three vectors
-	if _, keep := r.admit(10); keep {
+	var r cache
+	r.reset(2 * 3 * vector(10).bytes()) // three vectors
+	if _, admitted := r.admit(10); admitted {
 		t.Error("the first query of a process keeps what it reads")
 	}
-	epoch, keep := r.admit(10)
-	if !keep {
+	epoch, admitted := r.admit(10)
+	if !admitted {
 		t.Error("the second query keeps nothing")
 	}
-	if _, keep := r.admit(1 << 20); keep {
+	if _, admitted := r.admit(1 << 20); admitted {
 		t.Error("a query keeps more than the limit")
 	}
 	has := func(want ...int32) {
 		t.Helper()
 		for _, id := range want {
-			if r.get(id) == nil {
+			if kept(&r, &r.vectors, id) == nil {
 				t.Errorf("vector %d was evicted", id)
 			}
 		}
@@ -67,14 +67,23 @@ func TestVectorCacheAdmits(t *testing.T) {
 		}
 	}
 	for id := range int32(4) {
-		r.put(epoch, id, vector(10))
+		keep(&r, &r.vectors, epoch, id, vector(10))
 	}
 	has(1, 2, 3)
-	r.put(epoch, 4, vector(1000)) // larger than the limit
+	keep(&r, &r.vectors, epoch, 4, vector(1000)) // larger than the limit
 	has(1, 2, 3)
 	r.reset(r.vectors.Limit())
-	r.put(epoch, 1, vector(10)) // of another epoch
+	keep(&r, &r.vectors, epoch, 1, vector(10)) // of another epoch
+	keep(&r, &r.rows, epoch, 1, &packedRows{})
 	has()
+	if kept(&r, &r.rows, 1) != nil {
+		t.Error("rows of another epoch were kept")
+	}
+	for query := range 4 {
+		if _, admitted := r.admitRows(10); admitted != (query >= commandQueries) {
+			t.Errorf("rows of query %d for functions are kept: %v", query, admitted)
+		}
+	}
 }
 
 // TestCachedAnswers asks again and again while the store changes, with room for

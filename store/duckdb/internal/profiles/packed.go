@@ -1,15 +1,17 @@
 package profiles
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/column"
 	"github.com/dendroprof/dendro/store/duckdb/internal/encoding"
 )
 
-// The cache keeps ascending paths as the gaps between them, a byte
+// The cache keeps ascending numbers (paths, functions) as the gaps between them, a byte
 // each, and values in a byte or two if they are small, which most are. They are read four
 // times as fast as the stored form, and take a fourth of plain columns.
 
@@ -123,6 +125,24 @@ func unpackValues[T uint8 | uint16 | uint32](values []int64, low []T, divisor in
 	}
 }
 
+// at returns the value at a position, which has a key.
+func (c *packedColumn) at(i int, key int32) int64 {
+	var v int64
+	switch {
+	case c.byte1 != nil:
+		v = int64(c.byte1[i])
+	case c.byte2 != nil:
+		v = int64(c.byte2[i])
+	default:
+		v = int64(c.byte4[i])
+	}
+	v *= c.divisor
+	if k, ok := slices.BinarySearch(c.rest.Nodes, key); ok {
+		v += c.rest.Self[k]
+	}
+	return v
+}
+
 func (c *packedColumn) len() int { return len(c.byte1) + len(c.byte2) + len(c.byte4) }
 
 func (c *packedColumn) bytes() int64 {
@@ -176,3 +196,45 @@ func (p *packedVector) vector(buf *calltree.Vector) calltree.Vector {
 }
 
 func (p *packedVector) bytes() int64 { return int64(len(p.gaps)) + p.values.bytes() + 64 }
+
+// packedRows are the rows of functions of one profile, by function, in about 5 bytes each.
+type packedRows struct {
+	gaps        []byte // of the functions
+	self, total packedColumn
+}
+
+// packRows packs the rows of one profile, in any order.
+func packRows(rows *columns) *packedRows {
+	order := column.Places[int32](len(rows.fn))
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(rows.fn[a], rows.fn[b]) })
+	fns := column.Pick(rows.fn, order)
+	return &packedRows{packKeys(fns), packColumn(fns, column.Pick(rows.self, order)), packColumn(fns, column.Pick(rows.total, order))}
+}
+
+// unpack appends the rows to r, as those of the profile at a position: all, or those of some
+// functions, ascending.
+func (p *packedRows) unpack(r *columns, profile int32, fns []int32) {
+	n, from := p.self.len(), len(r.fn)
+	if fns == nil {
+		r.profile, r.fn = append(r.profile, slices.Repeat([]int32{profile}, n)...), slices.Grow(r.fn, n)[:from+n]
+		r.self, r.total = slices.Grow(r.self, n)[:from+n], slices.Grow(r.total, n)[:from+n]
+		unpackKeys(r.fn[from:], p.gaps)
+		p.self.unpack(r.self[from:], r.fn[from:])
+		p.total.unpack(r.total[from:], r.fn[from:])
+		return
+	}
+	fn, at := int32(-1), 0
+	for i := 0; i < n && len(fns) > 0; i++ {
+		var gap int32
+		gap, at = gapAt(p.gaps, at)
+		fn += gap + 1
+		for len(fns) > 0 && fns[0] < fn {
+			fns = fns[1:]
+		}
+		if len(fns) > 0 && fns[0] == fn {
+			r.add(profile, fn, p.self.at(i, fn), p.total.at(i, fn))
+		}
+	}
+}
+
+func (p *packedRows) bytes() int64 { return int64(len(p.gaps)) + p.self.bytes() + p.total.bytes() + 64 }

@@ -109,8 +109,10 @@ func testParts(t *testing.T, s *Store, want []string) []string {
 				t.Errorf("limit %d, %+v:\n%s\nwant\n%s", limit, q, got, want[i%len(want)])
 			}
 		}
-		if kept := s.cache.vectors.Len(); (kept > 0) != (limit > 0) || limit > 0 && kept != 12 {
-			t.Errorf("limit %d: %d vectors were kept", limit, kept)
+		for _, kept := range []int{s.cache.vectors.Len(), s.cache.rows.Len()} {
+			if (kept > 0) != (limit > 0) || limit > 0 && kept != 12 {
+				t.Errorf("limit %d: vectors or rows of %d profiles were kept", limit, kept)
+			}
 		}
 	}
 	return want

@@ -2,7 +2,7 @@
 //
 // All profiles share one forest of call paths: a profile is a sparse vector of self
 // values over it, encoded as one blob (table tree). The self and total value of each
-// function in each profile are derived from it by every query; Compact writes them as rows
+// function in each profile are derived from it by queries; Compact writes them as rows
 // (table fn_sample) for other programs and users' SQL. There are no indexes and no primary
 // keys: this package keeps identities unique, and scans of columns were faster than
 // look-ups at every size measured. store/duckdb/FORMAT.md documents every table and every
@@ -52,7 +52,7 @@ type Store struct {
 
 	catalog catalog
 	dict    dictionary
-	cache   vectorCache
+	cache   cache
 	decoded atomic.Pointer[view] // the forest of the decoders
 }
 

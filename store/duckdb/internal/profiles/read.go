@@ -29,7 +29,7 @@ type selection struct {
 	inRange  int             // stored profiles in the range
 	all      *listing        // of which they are
 
-	once bool // not to be kept in memory: a part of a selection too large for it
+	once bool // its vectors are not to be kept: a part of a selection too large for it, or rows are kept instead
 
 	// place is where the profiles stand in the selection that this is a part
 	// of; nil when it is all of it.

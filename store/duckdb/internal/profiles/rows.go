@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// Rows of functions are derived data: every query computes them from the vectors of profiles. Compact
-// writes them to fn_sample for other programs, and for users' SQL.
+// Rows of functions are derived data: queries compute them from the vectors of profiles, and keep them in
+// memory if there are many queries. Compact writes them to fn_sample for other programs, and for users' SQL.
 
 // columns are some rows of functions; profile is the position in the selection.
 type columns struct {
@@ -47,20 +47,68 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	all := v.tallies(fns)
 	defer all.release()
 	rows := make([]columns, driver.Workers)
-	err := s.eachVector(ctx, c, sel, v, func(w, at int, vector calltree.Vector) {
-		t := all.of(w)
-		t.add(vector, 0)
-		if t.rows(&rows[w], int32(at)); len(rows[w].fn) >= manyRows {
+	flush := func(w, least int) {
+		if len(rows[w].fn) >= least {
 			f(w, rows[w])
 			rows[w].reset()
 		}
+	}
+	err := s.eachProfile(ctx, c, sel, v, func(w, at int, p *packedRows) {
+		p.unpack(&rows[w], int32(at), fns)
+		flush(w, manyRows)
+	}, func(w, at int, vector calltree.Vector) {
+		t := all.of(w)
+		t.add(vector, 0)
+		t.rows(&rows[w], int32(at))
+		flush(w, manyRows)
 	})
 	for w := range rows {
-		if err == nil && len(rows[w].fn) > 0 {
-			f(w, rows[w])
+		if err == nil {
+			flush(w, 1)
 		}
 	}
 	return err
+}
+
+// eachProfile calls f on several goroutines with the rows of the selected profiles that are in
+// memory, or that it computes to keep them there, and compute with the vectors of the others, those of
+// a benchmark one after the other. Both get the position of the profile.
+func (s *Store) eachProfile(ctx context.Context, c *driver.Conn, sel *selection, v *view, f func(worker, at int, rows *packedRows),
+	compute func(worker, at int, vector calltree.Vector)) error {
+	var have, missing []int32
+	rows := make([]*packedRows, len(sel.profiles))
+	for _, i := range sel.byBenchmark() {
+		if rows[i] = kept(&s.cache, &s.cache.rows, int32(sel.profiles[i].Seq)); rows[i] != nil {
+			have = append(have, i)
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	err := spread(len(have), perWorker, func(w, i int) error {
+		f(w, int(have[i]), rows[have[i]])
+		return ctx.Err()
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	part := *s.part(sel, missing)
+	places := part.places()
+	part.place = nil
+	epoch, admitted := s.cache.admitRows(bytesPerNode * part.nodes())
+	if part.once = admitted; admitted {
+		all, packers := v.tallies(nil), make([]columns, driver.Workers)
+		defer all.release()
+		compute = func(w, at int, vector calltree.Vector) {
+			t, r := all.of(w), &packers[w]
+			r.reset()
+			t.add(vector, 0)
+			t.rows(r, 0)
+			p := packRows(r)
+			keep(&s.cache, &s.cache.rows, epoch, int32(sel.profiles[at].Seq), p)
+			f(w, at, p)
+		}
+	}
+	return s.eachVector(ctx, c, &part, v, func(w, i int, vector calltree.Vector) { compute(w, int(places[i]), vector) })
 }
 
 // eachVector calls f on several goroutines with the vectors of the selected profiles and their
@@ -98,8 +146,8 @@ func (sel *selection) byBenchmark() []int32 {
 	return order
 }
 
-// bytesPerNode estimates the memory of a profile's vector in the cache per call node: fewer
-// nodes have a self value.
+// bytesPerNode estimates the memory of a profile's vector or rows in the cache per call node: fewer
+// nodes have a self value, and there are fewer functions.
 const bytesPerNode = 1
 
 // manyNodes is the number of call nodes of a selection whose vectors are read in parts, because

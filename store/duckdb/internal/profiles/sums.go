@@ -25,28 +25,37 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		}
 		all := v.tallies(nil)
 		defer all.release()
-		add := func(w int, t *tally) {
+		part := func(w int) []store.FunctionSum {
 			if parts[w] == nil {
 				parts[w] = make([]store.FunctionSum, len(v.functions))
 			}
-			t.addTo(parts[w])
+			return parts[w]
 		}
-		err = s.eachVector(ctx, c, sel, v, func(w, at int, vector calltree.Vector) {
-			t, inverse := all.of(w), 0.0
+		inverse := func(at int) float64 {
 			if sum := sel.profiles[at].Sum; sum > 0 {
-				inverse = 1 / float64(sum)
+				return 1 / float64(sum)
 			}
+			return 0
+		}
+		rows := make([]columns, driver.Workers)
+		err = s.eachProfile(ctx, c, sel, v, func(w, at int, p *packedRows) {
+			r := &rows[w]
+			r.reset()
+			p.unpack(r, 0, nil)
+			r.addTo(part(w), inverse(at))
+		}, func(w, at int, vector calltree.Vector) {
+			t := all.of(w)
 			alone := len(vector.Self) > 0 && slices.Min(vector.Self) < 0
 			if alone {
-				add(w, t)
+				t.addTo(part(w))
 			}
-			if t.add(vector, inverse); alone || t.full() {
-				add(w, t)
+			if t.add(vector, inverse(at)); alone || t.full() {
+				t.addTo(part(w))
 			}
 		})
 		for w, t := range all.list {
 			if t != nil {
-				add(w, t)
+				t.addTo(part(w))
 			}
 		}
 		return err
@@ -70,6 +79,19 @@ func (t *tally) addTo(sums []store.FunctionSum) {
 		r.SelfShare += a.self.share
 		r.TotalShare += a.total.share
 	})
+}
+
+// addTo adds the rows of one profile to sums.
+func (r *columns) addTo(sums []store.FunctionSum, inverse float64) {
+	selfs, totals := r.self[:len(r.fn)], r.total[:len(r.fn)]
+	for i, fn := range r.fn {
+		x, self, total := &sums[fn], selfs[i], totals[i]
+		x.Profiles++
+		x.Self += self
+		x.Total += total
+		x.SelfShare += float64(self) * inverse
+		x.TotalShare += float64(total) * inverse
+	}
 }
 
 // sums returns the sums of the functions that occur, in order of their names.

@@ -27,7 +27,7 @@ type vectors struct {
 	blob  [][]byte
 	ready []*packedVector // where blob is nil
 	modes [][]modeBlob
-	keep  *vectorCache // of decoded vectors, if they are still of that epoch; nil: no cache
+	keep  *cache // of decoded vectors, if they are still of that epoch; nil: no cache
 	epoch int
 }
 
@@ -43,7 +43,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
-		if vs.ready[i] = s.cache.get(id); vs.ready[i] != nil {
+		if vs.ready[i] = kept(&s.cache, &s.cache.vectors, id); vs.ready[i] != nil {
 			continue
 		}
 		if vs.blob[i] = s.cache.takeBlob(id); vs.blob[i] == nil {
@@ -147,7 +147,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	}
 	if vs.keep != nil {
 		vs.ready[i], vs.blob[i] = packed(*buf), nil
-		vs.keep.put(vs.epoch, vs.ids[i], vs.ready[i])
+		keep(vs.keep, &vs.keep.vectors, vs.epoch, vs.ids[i], vs.ready[i])
 	}
 	return *buf, nil
 }
@@ -448,7 +448,7 @@ func (s *Store) parts(sel *selection) iter.Seq2[*selection, []int32] {
 			return
 		}
 		slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(sel.profiles[a].Seq, sel.profiles[b].Seq) })
-		once := !s.cache.keeps(bytesPerNode * sel.nodes())
+		once := sel.once || !s.cache.keeps(bytesPerNode*sel.nodes())
 		for len(list) > 0 {
 			n, nodes := 0, 0
 			for ; n < len(list) && nodes < manyNodes/2; n++ {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -81,6 +82,45 @@ func TestVector(t *testing.T) {
 		}
 		if _, err := encoding.Decode(append(blob, 0), limit, calltree.Vector{}); err == nil {
 			t.Errorf("%x: a byte too many passes", blob)
+		}
+	}
+}
+
+// TestPackedRows packs rows in any order, and reads and picks them again.
+func TestPackedRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const functions = 3000
+	var got columns
+	for round := range 300 {
+		var want, rows columns
+		for fn := range int32(functions) {
+			if r.IntN(1+round) == 0 {
+				self := r.Int64N(1<<r.IntN(40)) * int64(1+round%3)
+				want.profile, want.fn = append(want.profile, 7), append(want.fn, fn)
+				want.self, want.total = append(want.self, self-int64(round%2)*r.Int64N(3)), append(want.total, self+r.Int64N(1+1<<r.IntN(20)))
+			}
+		}
+		for _, i := range r.Perm(len(want.fn)) {
+			rows.fn, rows.self, rows.total = append(rows.fn, want.fn[i]), append(rows.self, want.self[i]), append(rows.total, want.total[i])
+		}
+		p := packRows(&rows)
+		got.reset()
+		if p.unpack(&got, 7, nil); !reflect.DeepEqual(got.clone(), want.clone()) {
+			t.Fatalf("%v\nare kept as\n%v", want, got)
+		}
+		fns := []int32{}
+		some := want.clone() // and more
+		for i, fn := range want.fn {
+			if r.IntN(10) == 0 {
+				fns = append(fns, fn)
+				some.profile, some.fn = append(some.profile, 7), append(some.fn, fn)
+				some.self, some.total = append(some.self, want.self[i]), append(some.total, want.total[i])
+			} else if r.IntN(10) == 0 && !slices.Contains(want.fn, fn+1) {
+				fns = append(fns, fn+1)
+			}
+		}
+		if p.unpack(&got, 7, fns); !reflect.DeepEqual(got.clone(), some) {
+			t.Fatalf("functions %v of\n%v\nare\n%v", fns, want, got)
 		}
 	}
 }
