@@ -42,6 +42,13 @@ func (r *Report) worseMetrics() []*metrics.Row {
 	return slices.DeleteFunc(r.significant(), func(row *metrics.Row) bool { return row.Worse() <= 0 })
 }
 
+// unaccepted lists worse metrics of benchmarks without an acknowledged change: who accepts a change accepts what it costs.
+func (r *Report) unaccepted() []*metrics.Row {
+	return slices.DeleteFunc(r.worseMetrics(), func(row *metrics.Row) bool {
+		return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Acknowledged != nil && c.Of() == row.Of() })
+	})
+}
+
 // metricsSummary counts the metrics that changed, and those that have too few values.
 func (r *Report) metricsSummary() string {
 	few, needed, side := r.Metrics.Few()

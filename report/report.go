@@ -343,10 +343,10 @@ func (r *Report) Headline() string {
 	return passed + text
 }
 
-// passed is the beginning of the headline of a check that passes. A metric that is worse leads if it passes because nobody
-// said which metrics fail.
+// passed is the beginning of the headline of a check that passes. A metric that is worse, and not by a change that is
+// accepted, leads if it passes because nobody said which metrics fail.
 func (r *Report) passed() string {
-	worse := r.worseMetrics()
+	worse := r.unaccepted()
 	if v := r.Verdict; v == nil || !v.Tested || v.NotHead != "" || v.FailOnMetric > 0 || len(worse) == 0 {
 		return "passed: "
 	}

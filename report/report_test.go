@@ -261,6 +261,16 @@ func TestHeadline(t *testing.T) {
 	if got := r.Headline(); got != "passed, but worse: ns/op of b +70.0%; no finding in 1 benchmark, 1 tested in part" {
 		t.Error(got)
 	}
+	accepted := *r
+	accepted.Changes = []Change{{Change: gate.Change{Finding: regression.Finding{Benchmark: "b", Kind: regression.Regression,
+		Status: regression.Confirmed, Acknowledged: &regression.Excuse{}}}}}
+	if got := accepted.Headline(); got != "passed: 1 acknowledged in 1 benchmark, 1 tested in part" {
+		t.Error(got)
+	}
+	accepted.Changes[0].Benchmark = "another"
+	if got := accepted.Headline(); got != "passed, but worse: ns/op of b +70.0%; 1 acknowledged in 1 benchmark, 1 tested in part" {
+		t.Error(got)
+	}
 	limited := *r
 	limited.Verdict = &gate.Verdict{Tested: true, FailOnMetric: 0.9}
 	if got := limited.Headline(); got != "passed: no finding in 1 benchmark, but 1 metric worse, 1 tested in part" {
