@@ -212,18 +212,7 @@ func BenchmarkQueries(b *testing.B) {
 			return func() error { _, err := store.SumFunctions(ctx, s, q); return err }
 		}
 		functions := func(q store.Query, names ...string) func() error {
-			return func() error {
-				set, err := s.Functions(ctx, q, names)
-				if err != nil {
-					return err
-				}
-				for _, err := range set.Rows {
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			}
+			return func() error { return readFunctions(ctx, s, q, names) }
 		}
 		trees := func(q store.Query) func() error {
 			return func() error {

@@ -12,10 +12,10 @@ import (
 
 var benchStore = flag.String("bench-store", "", "file of a compacted store that BenchmarkFunctions reads; the synthetic one by default")
 
-// BenchmarkFunctions measures what is computed from vectors: what all functions take (`top`), one function in
-// each profile (`find`), all functions in each profile and their moments. It compares this with reading the
-// rows of functions that Compact writes, which only other programs do. Each has a store
-// that was just opened (first) and one that keeps vectors and rows in memory (later).
+// BenchmarkFunctions measures queries for functions, which are computed from vectors: sums of all functions
+// (`top`), one function in each profile (`find`), all functions in each profile, and moments. It compares them
+// with a scan of the rows that Compact writes for other programs. Each query runs on a store that was just
+// opened (first), and on one that has vectors and rows in memory (later).
 func BenchmarkFunctions(b *testing.B) {
 	path := *benchStore
 	if path == "" {
@@ -45,11 +45,11 @@ func BenchmarkFunctions(b *testing.B) {
 			return err
 		}},
 		{"top/rows", func(ctx context.Context, s *Store) error { return scanRows(ctx, s, "") }},
-		{"find", func(ctx context.Context, s *Store) error { return readFunctions(ctx, s, []string{name}) }},
+		{"find", func(ctx context.Context, s *Store) error { return readFunctions(ctx, s, store.Query{}, []string{name}) }},
 		{"find/rows", func(ctx context.Context, s *Store) error {
 			return scanRows(ctx, s, " WHERE fn = (SELECT id FROM fn WHERE name = "+driver.Quote(name)+")")
 		}},
-		{"all", func(ctx context.Context, s *Store) error { return readFunctions(ctx, s, nil) }},
+		{"all", func(ctx context.Context, s *Store) error { return readFunctions(ctx, s, store.Query{}, nil) }},
 		{"moments", func(ctx context.Context, s *Store) error {
 			_, err := store.FunctionMoments(ctx, s, store.Query{}, store.Measure{Share: true})
 			return err
@@ -99,9 +99,9 @@ func BenchmarkFunctions(b *testing.B) {
 	}
 }
 
-// readFunctions reads the rows of some functions, or of all.
-func readFunctions(ctx context.Context, s *Store, names []string) error {
-	set, err := s.Functions(ctx, store.Query{}, names)
+// readFunctions reads the rows of some functions of the selected profiles, or of all.
+func readFunctions(ctx context.Context, s *Store, q store.Query, names []string) error {
+	set, err := s.Functions(ctx, q, names)
 	if err != nil {
 		return err
 	}
