@@ -42,7 +42,7 @@ func (ReadOnly) RollUp(context.Context, time.Time, continuous.Policy) (continuou
 // Store is a continuous.Store over others, for reading. It is safe for concurrent use.
 type Store struct {
 	ReadOnly
-	// Parts returns the stores, and what is called when they have answered; nil: nothing is.
+	// Parts returns the stores. The Store calls answered, unless it is nil, once they have answered.
 	Parts func(context.Context) (parts []continuous.Store, answered func(), err error)
 	// Missing reports whether an error, which does not wrap ErrMissing, is of a store that is; may
 	// be nil.

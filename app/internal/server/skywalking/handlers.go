@@ -17,8 +17,8 @@ func stored(taken take) unary {
 	}
 }
 
-// reported returns a method that records what it is told about an instance, and whose reply has the
-// tasks of that. Only some agents read replies: for others, a task in it would count as delivered.
+// reported returns a method that records a report about an instance and replies with its tasks, if its agent
+// reads replies: for another agent, a task in the reply would count as delivered.
 func reported(taken take) unary {
 	return func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error) {
 		s := a.NewSession(true)

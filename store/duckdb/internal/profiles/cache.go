@@ -80,7 +80,7 @@ func (r *cache) admitRows(bytes int) (epoch int, keep bool) {
 	return r.epoch, r.functions > commandQueries && int64(bytes) <= r.rows.Limit()
 }
 
-// kept returns what a cache of r has of a profile, read-only, or nil.
+// kept returns the vector or the rows of a profile from a cache of r, read-only, or nil.
 func kept[V any](r *cache, of *lru.Cache[int32, V], id int32) V {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *cache) keeps(bytes int) bool {
 	return r.queries > 0 && int64(bytes) <= r.vectors.Limit()
 }
 
-// keep adds what is of a profile to a cache of r, unless ids have a new meaning since the epoch.
+// keep adds the vector or the rows of a profile to a cache of r, unless the ids have changed since the epoch.
 func keep[V interface{ bytes() int64 }](r *cache, of *lru.Cache[int32, V], epoch int, id int32, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

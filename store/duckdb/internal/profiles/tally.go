@@ -22,8 +22,8 @@ type tally struct {
 	place, entered []int32
 	placeOf        []int32 // of each function the number, plus one, in fns; 0: it has no node
 
-	// nodes are paths of wanted functions, callers before callees. The first one stands for
-	// what is above all of them, rest of a node for the paths of other functions below it.
+	// nodes are paths of wanted functions, callers before callees. The first node stands for the
+	// paths above all of them. The rest of a node stands for the paths of other functions below it.
 	nodes   []tallyNode
 	amounts []amount // of nodes, without totals until walk
 	n       int      // profiles
