@@ -91,7 +91,7 @@ func (t *text) head(r *Report, notes ...string) {
 		switch tint = table.Green; {
 		case v.Failed:
 			tint = table.Red
-		case len(r.unaccepted()) > 0:
+		case len(r.leading()) > 0:
 			tint = table.Bold
 		}
 	}

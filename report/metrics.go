@@ -42,8 +42,12 @@ func (r *Report) worseMetrics() []*metrics.Row {
 	return slices.DeleteFunc(r.significant(), func(row *metrics.Row) bool { return row.Worse() <= 0 })
 }
 
-// unaccepted lists worse metrics of benchmarks without an acknowledged change: who accepts a change accepts what it costs.
-func (r *Report) unaccepted() []*metrics.Row {
+// leading lists the worse metrics with which the headline of a check that passes begins: none if a limit says which metrics
+// fail, nor those of a benchmark with an acknowledged change, because who accepts a change accepts what it costs.
+func (r *Report) leading() []*metrics.Row {
+	if v := r.Verdict; v == nil || v.Failed || !v.Tested || v.NotHead != "" || v.FailOnMetric > 0 {
+		return nil
+	}
 	return slices.DeleteFunc(r.worseMetrics(), func(row *metrics.Row) bool {
 		return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Acknowledged != nil && c.Of() == row.Of() })
 	})

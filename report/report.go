@@ -303,11 +303,11 @@ func (r *Report) Headline() string {
 		add(r.Verdict.FailingMetrics, "metric", " worse")
 	}
 	judged, partly, left := r.judged()
-	text, but, passed := strings.Join(parts, ", "), "", r.passed()
+	text, but := strings.Join(parts, ", "), ""
 	if len(parts) == 0 {
 		text = "no change found"
 		if worse := len(r.worseMetrics()); worse > 0 {
-			if text = "no finding"; passed == "passed: " {
+			if text = "no finding"; len(r.leading()) == 0 {
 				but = ", but " + words.Counted(worse, "metric") + " worse"
 			}
 		}
@@ -340,14 +340,13 @@ func (r *Report) Headline() string {
 	case !v.Tested:
 		return "no verdict: " + text
 	}
-	return passed + text
+	return r.passed() + text
 }
 
-// passed is the beginning of the headline of a check that passes. A metric that is worse, and not by a change that is
-// accepted, leads if it passes because nobody said which metrics fail.
+// passed is the beginning of the headline of a check that passes.
 func (r *Report) passed() string {
-	worse := r.unaccepted()
-	if v := r.Verdict; v == nil || !v.Tested || v.NotHead != "" || v.FailOnMetric > 0 || len(worse) == 0 {
+	worse := r.leading()
+	if len(worse) == 0 {
 		return "passed: "
 	}
 	text := fmt.Sprintf("passed, but worse: %s of %s %s", words.Clean(worse[0].Metric), metricBenchmark(worse[0]), metricChange(worse[0]))
